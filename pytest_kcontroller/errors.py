@@ -1,0 +1,69 @@
+"""What can go wrong, by whose fault, and the exit status that says so.
+
+    KControllerError            3  a fault of ours (internal)
+    ├── UsageError              2  a bad file, key, name or option; found before anything starts
+    │   └── MissingExtraError   2  an optional part is not installed
+    └── EnvironmentError_       6  something outside did not do what it should: a port, a server, a node, a fault
+        └── StartError          6  a process did not become ready; carries its last log lines
+
+Each message says what happened, where, and what to do. Nothing here imports anything of ours.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class KControllerError(Exception):
+    """Base class. `exit_status` is what the command line ends with."""
+
+    exit_status = 3
+
+
+class UsageError(KControllerError):
+    """The person's input is wrong: `where` names file, line and key, `hint` what to do."""
+
+    exit_status = 2
+
+    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
+        self.what, self.where, self.hint = what, where, hint
+        super().__init__(_sentence(what, where, hint))
+
+
+class MissingExtraError(UsageError):
+    """A feature needs an extra that is not installed."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(f"{feature} needs the extra [{extra}]", hint=f'pip install "pytest-kcontroller[{extra}]"')
+
+
+class EnvironmentError_(KControllerError):
+    """The surroundings failed: neither our bug nor a violated invariant."""
+
+    exit_status = 6
+
+    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
+        self.what, self.where, self.hint = what, where, hint
+        super().__init__(_sentence(what, where, hint))
+
+
+class StartError(EnvironmentError_):
+    """A process did not become ready.
+
+    `phase` is what it was doing, `seconds` how long that took, `log` where its output is, `command` how to start
+    it by hand. The last 50 lines of the log are in the message.
+    """
+
+    def __init__(self, name: str, *, phase: str, seconds: float, log: Path, command: str, hint: str = "") -> None:
+        self.name, self.phase, self.seconds, self.log, self.command = name, phase, seconds, log, command
+        lines = log.read_text(errors="replace").splitlines()[-50:] if log.exists() else []
+        tail = "\n".join(f"    {line}" for line in lines) or "    (it printed nothing)"
+        super().__init__(
+            f"{name} did not start: {phase} (after {seconds:.1f} s)",
+            where=str(log),
+            hint=f"{hint + '; ' if hint else ''}start it by hand: {command}\nlast lines of its log:\n{tail}",
+        )
+
+
+def _sentence(what: str, where: str, hint: str) -> str:
+    return "".join((f"{where}: " if where else "", what, f"\n  -> {hint}" if hint else ""))

@@ -1,0 +1,89 @@
+"""Brokers, partitions and who leads them.
+
+Sentinels are Kafka's: no leader -1, leader of a topic that is being deleted -2 (only in UpdateMetadata), initial
+leader epoch 0, unknown epoch -1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+NO_LEADER = -1
+LEADER_DURING_DELETE = -2
+INITIAL_LEADER_EPOCH = 0
+UNKNOWN_EPOCH = -1
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TopicPartition:
+    """One partition. Sorts by topic, then by number."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Address:
+    """Where a TCP server listens. Port 0 asks the system for a free one."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+    @classmethod
+    def parse(cls, text: str) -> Address:
+        """`HOST:PORT`. Raises ValueError if it is not that."""
+        host, colon, port = text.rpartition(":")
+        if not colon or not host or not port.isdigit() or int(port) > 65535:
+            raise ValueError(f"{text!r} is not HOST:PORT")
+        return cls(host, int(port))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broker:
+    """A registered broker: what /brokers/ids/<id> says. `epoch` is that znode's czxid (Kafka 2.2+, KAFKA-7235)."""
+
+    id: int
+    address: Address
+    epoch: int = UNKNOWN_EPOCH
+    rack: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """Replicas of one partition, preferred first; `adding` and `removing` only while it is being reassigned."""
+
+    replicas: tuple[int, ...]
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+
+    @property
+    def target(self) -> tuple[int, ...]:
+        """The replicas after the reassignment: without the removing ones."""
+        return tuple(r for r in self.replicas if r not in self.removing)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaderAndIsr:
+    """The content of a partition's state znode; `partition_epoch` is that znode's version (never in its JSON)."""
+
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    controller_epoch: int
+    partition_epoch: int = 0
+    recovering: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicState:
+    """The content of a topic znode. `topic_id` is Kafka's unpadded URL-safe base64 of 16 bytes, or None (before 2.8)."""
+
+    name: str
+    topic_id: str | None = None
+    partitions: dict[int, Assignment] = field(default_factory=dict)

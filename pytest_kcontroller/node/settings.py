@@ -1,0 +1,64 @@
+"""What a node is told at its start: one JSON file, written by whoever starts it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pytest_kcontroller.errors import UsageError
+from pytest_kcontroller.model.cluster import Address
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeSettings:
+    """`links` maps "<target>/<plane>" (`zookeeper/zk`, `2/control`) to HOST:PORT; a target that is not in it is reached
+    by what it registered in ZooKeeper.
+    """
+
+    node_id: int
+    zookeeper: str
+    """HOST:PORT[/chroot]; the host and port of `links["zookeeper/zk"]` win over it."""
+    listen: str = "127.0.0.1:0"
+    advertise: str | None = None
+    """What is registered in /brokers/ids, if it is not the listener's own address."""
+    rack: str | None = None
+    session_timeout_ms: int = 3000
+    selectors: Mapping[str, Any] = field(default_factory=dict)
+    """Reason -> name, or {"name": ..., options}. Reasons: offline, reassigned, preferred, controlled_shutdown."""
+    assignment: Any = "striped"
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """Kafka's names: "unclean.leader.election.enable", "auto.leader.rebalance.enable", ..."""
+    links: Mapping[str, str] = field(default_factory=dict)
+    plugins: tuple[str, ...] = ()
+    """Modules to load besides installed plugins, by import name."""
+    mutant: str | None = None
+    seed: int = 0
+    directory: str = "."
+    """The node's own directory (its disk)."""
+    history: str | None = None
+    """Its history file; None: nothing is recorded."""
+    control: str | None = None
+    """Path of its control socket (a Unix socket); None: it has none."""
+    run_start: str | None = None
+    """RunStart.encode(); None: the run starts now."""
+
+    def link(self, target: str, plane: str) -> Address | None:
+        """The proxy in front of `target` on `plane`, or None: go straight."""
+        text = self.links.get(f"{target}/{plane}")
+        return None if text is None else Address.parse(text)
+
+    def save(self, path: Path) -> None:
+        path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path) -> NodeSettings:
+        """Raises UsageError that names the file and the key."""
+        try:
+            value = json.loads(path.read_text(encoding="utf-8"))
+            value["plugins"] = tuple(value.get("plugins", ()))
+            return cls(**value)
+        except (OSError, ValueError, TypeError) as bad:
+            raise UsageError(f"no node settings: {bad}", where=str(path)) from None

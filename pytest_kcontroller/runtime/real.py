@@ -1,0 +1,194 @@
+"""The real runtime: asyncio's loop, kazoo, sockets and files."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.runtime.holds import Holds
+from pytest_kcontroller.runtime.ports import ConnectionClosedError, Listening, Stream
+from pytest_kcontroller.runtime.rng import NamedRng
+from pytest_kcontroller.zookeeper.session import ZkConnector
+
+
+@dataclass(frozen=True, slots=True)
+class RunStart:
+    """The instant that a run's times count from, by both clocks; handed to every process of the run."""
+
+    wall_ns: int
+    monotonic_ns: int
+
+    @classmethod
+    def now(cls) -> RunStart:
+        return cls(time.time_ns(), time.monotonic_ns())
+
+    def encode(self) -> str:
+        return f"{self.wall_ns}:{self.monotonic_ns}"
+
+    @classmethod
+    def decode(cls, text: str) -> RunStart:
+        wall, _, monotonic = text.partition(":")
+        return cls(int(wall), int(monotonic))
+
+    def us_of_wall_ms(self, wall_ms: int) -> int:
+        """Run time of an instant that another program gave in milliseconds since 1970 (ZooKeeper's log)."""
+        return wall_ms * 1000 - self.wall_ns // 1000
+
+
+class RealClock:
+    def __init__(self, start: RunStart) -> None:
+        self._start = start
+
+    def now_us(self) -> int:
+        return (time.monotonic_ns() - self._start.monotonic_ns) // 1000
+
+    def wall_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+    async def sleep_us(self, duration_us: int) -> None:
+        await asyncio.sleep(duration_us / 1e6)
+
+
+class Recorder:
+    """One writer's part of a history: JSON lines, flushed line by line, so that a killed writer loses at most a line."""
+
+    def __init__(self, path: Path, writer: str, clock: RealClock) -> None:
+        self._file: TextIO = path.open("a", buffering=1, encoding="utf-8")
+        self._writer, self._clock, self._seq = writer, clock, 0
+
+    def __call__(self, kind: str, **fields: object) -> None:
+        event = {"writer": self._writer, "seq": self._seq, "t_us": self._clock.now_us(), "kind": kind, **fields}
+        self._file.write(json.dumps(event, separators=(",", ":")) + "\n")
+        self._seq += 1
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class SocketStream:
+    """A TCP connection on asyncio's streams."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+        peer = writer.get_extra_info("peername")
+        self._peer = f"{peer[0]}:{peer[1]}" if peer else "?"
+
+    @property
+    def peer(self) -> str:
+        return self._peer
+
+    async def read_exactly(self, count: int) -> bytes:
+        try:
+            return await self._reader.readexactly(count)
+        except (asyncio.IncompleteReadError, OSError) as ended:
+            raise ConnectionClosedError(f"connection with {self._peer} ended: {ended}") from None
+
+    def write(self, data: bytes) -> None:
+        if not self._writer.is_closing():
+            self._writer.write(data)
+
+    async def drain(self) -> None:
+        try:
+            await self._writer.drain()
+        except OSError as ended:
+            raise ConnectionClosedError(f"connection with {self._peer} ended: {ended}") from None
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class SocketListening:
+    def __init__(self, serve: Callable[[Stream], Awaitable[None]]) -> None:
+        self._serve = serve
+        self._server: asyncio.Server | None = None
+        self._open: list[SocketStream] = []
+
+    async def start(self, address: Address) -> None:
+        self._server = await asyncio.start_server(self._accept, address.host, address.port)
+
+    @property
+    def address(self) -> Address:
+        assert self._server is not None
+        host, port = self._server.sockets[0].getsockname()[:2]
+        return Address(host, port)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        stream = SocketStream(reader, writer)
+        self._open.append(stream)
+        try:
+            await self._serve(stream)
+        except ConnectionClosedError:
+            return
+        finally:
+            self._open.remove(stream)
+            stream.close()
+
+    async def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        for stream in list(self._open):
+            stream.close()
+
+
+class SocketTransport:
+    async def connect(self, address: Address) -> Stream:
+        try:
+            return SocketStream(*await asyncio.open_connection(address.host, address.port))
+        except OSError as refused:
+            raise ConnectionClosedError(f"no connection to {address}: {refused}") from None
+
+    async def listen(self, address: Address, serve: Callable[[Stream], Awaitable[None]]) -> Listening:
+        listening = SocketListening(serve)
+        await listening.start(address)
+        return listening
+
+
+class DirectoryDisk:
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def read(self, name: str) -> bytes | None:
+        try:
+            return (self._root / name).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def write(self, name: str, data: bytes) -> None:
+        path = self._root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(path.name + ".part")
+        with part.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+
+
+@dataclass(slots=True)
+class RealRuntime:
+    """See ports.Runtime. `record` is a Recorder, or any callable with its signature."""
+
+    clock: RealClock
+    rng: NamedRng
+    zookeeper: ZkConnector
+    transport: SocketTransport
+    disk: DirectoryDisk
+    record: Callable[..., None]
+    holds: Holds
+
+
+__all__ = [
+    "DirectoryDisk",
+    "RealClock",
+    "RealRuntime",
+    "Recorder",
+    "RunStart",
+    "SocketTransport",
+]

@@ -1,0 +1,225 @@
+"""Paths and content of Kafka's znodes, byte-compatible with Kafka 3.9 so that its own tools read and drive a cluster.
+
+Decoding is forgiving where Kafka is (unknown keys, older versions) and raises CorruptZnodeError with the path elsewhere.
+Sources: kafka.zk.ZkData (3.9), KIP-497 (state), KIP-455 (topic znode v2), KIP-516 (v3), KIP-841 (leader_recovery_state).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_kcontroller.errors import KControllerError
+from pytest_kcontroller.model.cluster import Address, Assignment, Broker, LeaderAndIsr, TopicPartition, TopicState
+
+CONTROLLER = "/controller"
+CONTROLLER_EPOCH = "/controller_epoch"
+BROKER_IDS = "/brokers/ids"
+TOPICS = "/brokers/topics"
+DELETE_TOPICS = "/admin/delete_topics"
+CLUSTER_ID = "/cluster/id"
+ISR_CHANGE_NOTIFICATION = "/isr_change_notification"
+
+PERSISTENT_PATHS = (
+    "/consumers",
+    BROKER_IDS,
+    TOPICS,
+    "/config/changes",
+    DELETE_TOPICS,
+    "/brokers/seqid",
+    ISR_CHANGE_NOTIFICATION,
+    "/latest_producer_id_block",
+    "/log_dir_event_notification",
+    "/config/topics",
+    "/config/clients",
+    "/config/users",
+    "/config/brokers",
+    "/config/ips",
+)
+"""What every broker creates at its start, in this order (kafka.zk.ZkData.PersistentZkPaths)."""
+
+
+class CorruptZnodeError(KControllerError):
+    """A znode's content cannot be understood."""
+
+    def __init__(self, path: str, data: bytes, why: str) -> None:
+        self.path, self.data, self.why = path, data, why
+        super().__init__(f"znode {path}: {why}: {data[:80]!r}\n  -> correct it or delete it with a ZooKeeper client")
+
+
+def broker_path(broker: int) -> str:
+    return f"{BROKER_IDS}/{broker}"
+
+
+def topic_path(topic: str) -> str:
+    return f"{TOPICS}/{topic}"
+
+
+def state_path(tp: TopicPartition) -> str:
+    return f"{TOPICS}/{tp.topic}/partitions/{tp.partition}/state"
+
+
+def state_parents(tp: TopicPartition) -> tuple[str, str]:
+    """The two znodes above a state znode, outermost first."""
+    return f"{TOPICS}/{tp.topic}/partitions", f"{TOPICS}/{tp.topic}/partitions/{tp.partition}"
+
+
+def parse_state_path(path: str) -> TopicPartition | None:
+    """The partition whose state znode `path` is, or None."""
+    parts = path.split("/")
+    if len(parts) == 7 and parts[1:3] == ["brokers", "topics"] and parts[4] == "partitions" and parts[6] == "state":
+        return TopicPartition(parts[3], int(parts[5])) if parts[5].isdigit() else None
+    return None
+
+
+def encode_controller(broker: int, timestamp_ms: int) -> bytes:
+    """/controller, version 2 as from Kafka 3.4 on; the timestamp is a string."""
+    return _dump({"version": 2, "brokerid": broker, "timestamp": str(timestamp_ms), "kraftControllerEpoch": -1})
+
+
+def decode_controller(data: bytes, path: str = CONTROLLER) -> int:
+    """The id of the active controller. 0.8 to 1.0 read a bare integer too."""
+    value = _load(data, path)
+    broker = value.get("brokerid") if isinstance(value, dict) else value
+    if not isinstance(broker, int) or isinstance(broker, bool):
+        raise CorruptZnodeError(path, data, "names no broker id")
+    return broker
+
+
+def encode_controller_epoch(epoch: int) -> bytes:
+    return str(epoch).encode()
+
+
+def decode_controller_epoch(data: bytes, path: str = CONTROLLER_EPOCH) -> int:
+    try:
+        return int(data)
+    except ValueError:
+        raise CorruptZnodeError(path, data, "is no decimal number") from None
+
+
+def encode_broker(broker: Broker, timestamp_ms: int) -> bytes:
+    """/brokers/ids/<id>, version 5 (IBP >= 2.7)."""
+    host, port = broker.address.host, broker.address.port
+    value: dict[str, Any] = {
+        "features": {},
+        "listener_security_protocol_map": {"PLAINTEXT": "PLAINTEXT"},
+        "endpoints": [f"PLAINTEXT://{host}:{port}"],
+    }
+    if broker.rack is not None:
+        value["rack"] = broker.rack
+    value |= {"jmx_port": -1, "port": port, "host": host, "version": 5, "timestamp": str(timestamp_ms)}
+    return _dump(value)
+
+
+def decode_broker(broker: int, data: bytes, czxid: int) -> Broker:
+    """A registration of any version; the first PLAINTEXT endpoint, else host and port, is the address."""
+    path = broker_path(broker)
+    value = _object(data, path)
+    rack = value.get("rack")
+    for endpoint in value.get("endpoints") or []:
+        name, sep, rest = str(endpoint).partition("://")
+        if sep and name == "PLAINTEXT":
+            try:
+                return Broker(id=broker, address=Address.parse(rest), epoch=czxid, rack=rack)
+            except ValueError as bad:
+                raise CorruptZnodeError(path, data, str(bad)) from None
+    host, port = value.get("host"), value.get("port")
+    if not isinstance(host, str) or not isinstance(port, int):
+        raise CorruptZnodeError(path, data, "has no PLAINTEXT endpoint")
+    return Broker(id=broker, address=Address(host, port), epoch=czxid, rack=rack)
+
+
+def encode_state(state: LeaderAndIsr) -> bytes:
+    """A partition's state; `leader_recovery_state` is written only while RECOVERING (3.2+)."""
+    value: dict[str, Any] = {
+        "controller_epoch": state.controller_epoch,
+        "leader": state.leader,
+        "version": 1,
+        "leader_epoch": state.leader_epoch,
+        "isr": list(state.isr),
+    }
+    if state.recovering:
+        value["leader_recovery_state"] = 1
+    return _dump(value)
+
+
+def decode_state(tp: TopicPartition, data: bytes, version: int) -> LeaderAndIsr:
+    """`version` is the znode's version, the partition epoch."""
+    path = state_path(tp)
+    value = _object(data, path)
+    try:
+        return LeaderAndIsr(
+            leader=int(value["leader"]),
+            leader_epoch=int(value["leader_epoch"]),
+            isr=tuple(int(r) for r in value["isr"]),
+            controller_epoch=int(value["controller_epoch"]),
+            partition_epoch=version,
+            recovering=value.get("leader_recovery_state", 0) == 1,
+        )
+    except (KeyError, TypeError, ValueError) as bad:
+        raise CorruptZnodeError(path, data, f"is no partition state ({bad!r})") from None
+
+
+def encode_topic(topic: TopicState) -> bytes:
+    """A topic znode, version 3; `adding_replicas` and `removing_replicas` name only partitions that have some."""
+    parts = sorted(topic.partitions.items())
+    value: dict[str, Any] = {
+        "removing_replicas": {str(p): list(a.removing) for p, a in parts if a.removing},
+        "partitions": {str(p): list(a.replicas) for p, a in parts},
+    }
+    if topic.topic_id is not None:
+        value["topic_id"] = topic.topic_id
+    value |= {"adding_replicas": {str(p): list(a.adding) for p, a in parts if a.adding}, "version": 3}
+    return _dump(value)
+
+
+def decode_topic(name: str, data: bytes) -> TopicState:
+    """A topic znode of version 1, 2 or 3."""
+    path = topic_path(name)
+    value = _object(data, path)
+    try:
+        adding: Mapping[str, list[int]] = value.get("adding_replicas") or {}
+        removing: Mapping[str, list[int]] = value.get("removing_replicas") or {}
+        partitions = {
+            int(p): Assignment(
+                tuple(int(r) for r in replicas),
+                tuple(int(r) for r in adding.get(p, ())),
+                tuple(int(r) for r in removing.get(p, ())),
+            )
+            for p, replicas in value["partitions"].items()
+        }
+    except (KeyError, TypeError, ValueError, AttributeError) as bad:
+        raise CorruptZnodeError(path, data, f"is no assignment ({bad!r})") from None
+    topic_id = value.get("topic_id")
+    return TopicState(name=name, topic_id=topic_id, partitions=dict(sorted(partitions.items())))
+
+
+def encode_cluster_id(cluster_id: str) -> bytes:
+    """/cluster/id; the version is a string, as Kafka writes it."""
+    return _dump({"version": "1", "id": cluster_id})
+
+
+def decode_cluster_id(data: bytes, path: str = CLUSTER_ID) -> str:
+    value = _object(data, path)
+    if not isinstance(value.get("id"), str):
+        raise CorruptZnodeError(path, data, "has no id")
+    return str(value["id"])
+
+
+def _dump(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def _load(data: bytes, path: str) -> Any:
+    try:
+        return json.loads(data)
+    except ValueError as bad:
+        raise CorruptZnodeError(path, data, f"is no JSON ({bad})") from None
+
+
+def _object(data: bytes, path: str) -> dict[str, Any]:
+    value = _load(data, path)
+    if not isinstance(value, dict):
+        raise CorruptZnodeError(path, data, "is no JSON object")
+    return value

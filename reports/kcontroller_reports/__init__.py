@@ -1,0 +1,1 @@
+"""Part of pytest-kcontroller (ARCHITECTURE.md)."""
