@@ -1,0 +1,1 @@
+"""Stock replica assignment strategies, one file each, offered through the public hook."""

@@ -1,0 +1,1 @@
+"""Stock leader selectors, one file each, offered through the public hook."""
