@@ -1,0 +1,68 @@
+"""The command line `kcontroller`: every module here is a subcommand.
+
+A subcommand module has `NAME`, `HELP`, `add_arguments(parser)` and `run(args) -> int` (the exit status). Its imports of
+anything heavy belong inside `run`: all modules are imported for `--help`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import pkgutil
+import sys
+import traceback
+from collections.abc import Sequence
+from types import ModuleType
+
+from pytest_kcontroller.errors import KControllerError
+
+INTERNAL_ERROR = 3
+INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one subcommand and returns its exit status; every error is one message on stderr.
+
+    The statuses are listed in errors.py; a Ctrl-C is 130. KCONTROLLER_DEBUG=1 shows the traceback of an internal error.
+    """
+    commands = _commands()
+    args = _parser(commands).parse_args(argv)
+    try:
+        status: int = commands[args.command].run(args)
+    except KControllerError as error:
+        print(f"kcontroller: {error}", file=sys.stderr)
+        return error.exit_status
+    except KeyboardInterrupt:
+        print("kcontroller: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output has left (`| head`): nothing more can be said, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return INTERNAL_ERROR
+    except Exception as bug:  # noqa: BLE001 - the last place where one can be turned into a sentence
+        if os.environ.get("KCONTROLLER_DEBUG") == "1":
+            traceback.print_exc()
+        print(
+            f"kcontroller: internal error: {type(bug).__name__}: {bug}\n"
+            "  -> please report it as a bug, with the output of the same command under KCONTROLLER_DEBUG=1",
+            file=sys.stderr,
+        )
+        return INTERNAL_ERROR
+    return status
+
+
+def _commands() -> dict[str, ModuleType]:
+    names = sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+    modules = (importlib.import_module(f"{__name__}.{name}") for name in names)
+    return {module.NAME: module for module in modules}
+
+
+def _parser(commands: dict[str, ModuleType]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="kcontroller", description="Fixtures, plugins and chaos campaigns around a ZooKeeper-based controller."
+    )
+    choices = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, module in commands.items():
+        module.add_arguments(choices.add_parser(name, help=module.HELP, description=module.HELP))
+    return parser
