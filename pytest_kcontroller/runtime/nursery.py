@@ -15,21 +15,31 @@ from typing import Any, Self
 class Nursery:
     """`async with Nursery() as tasks: tasks.start(work(), name="work")`.
 
-    Leaving the block cancels what still runs. The first task that fails cancels the block (and so the others), and its
-    exception is raised from the block.
+    Leaving the block cancels what still runs and waits for it. The first task that fails cancels the block (and so the
+    others), and its exception is raised from the block. A cancellation from outside is never lost: if it comes while a
+    failure is being raised, it strikes at the next await.
     """
 
     def __init__(self) -> None:
         self._tasks: list[asyncio.Task[Any]] = []
         self._owner: asyncio.Task[Any] | None = None
         self._failure: BaseException | None = None
-        self._closing = False
+        self._cancelled_owner = False
+        self._closing = self._closed = False
 
     def start(self, coroutine: Coroutine[Any, Any, Any], *, name: str) -> asyncio.Task[Any]:
-        """Runs `coroutine` until it ends or the nursery does."""
+        """Runs `coroutine` until it ends or the nursery does; while the block is being left, it is cancelled at once.
+
+        Raises RuntimeError after the block: nothing may outlive it.
+        """
+        if self._closed:
+            coroutine.close()
+            raise RuntimeError(f"the nursery that should run {name!r} has ended")
         task = asyncio.get_running_loop().create_task(coroutine, name=name)
         self._tasks.append(task)
         task.add_done_callback(self._done)
+        if self._closing:
+            task.cancel()
         return task
 
     async def __aenter__(self) -> Self:
@@ -40,36 +50,62 @@ class Nursery:
         self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
     ) -> bool:
         self._closing = True
+        blame_block = raised is not None and self._failure is None and not isinstance(raised, asyncio.CancelledError)
+        cancelled = await self._end_tasks()
+        self._closed = True
+        self._give_back_cancellation()
+        if self._failure is None:
+            if cancelled is not None:
+                raise cancelled
+            return False
+        if blame_block and raised is not None:
+            raised.add_note(f"while the block was being left, a task failed too: {self._failure!r}")
+            return False
+        raise self._failure
+
+    async def _end_tasks(self) -> asyncio.CancelledError | None:
+        """Cancels all tasks and waits for each. Returns a cancellation of the owner that came meanwhile."""
+        cancelled: asyncio.CancelledError | None = None
         for task in reversed(self._tasks):
             task.cancel()
         while self._tasks:
             task = self._tasks[-1]
             try:
-                await asyncio.shield(_settled(task))
+                await _settled(task)
             except asyncio.CancelledError as again:
-                raised = raised or again
+                cancelled = again
                 continue
-            if task in self._tasks:
-                self._tasks.remove(task)
-        if self._failure is not None:
-            if self._owner is not None and isinstance(raised, asyncio.CancelledError):
-                self._owner.uncancel()
-            raise self._failure
-        return False
+            self._tasks.remove(task)
+            self._note(task)  # its done-callback may still be waiting for its turn
+        return cancelled
+
+    def _give_back_cancellation(self) -> None:
+        """Takes back the cancellation that a failing task caused; one of somebody else is delivered again."""
+        owner = self._owner
+        if owner is None or not self._cancelled_owner:
+            return
+        if owner.uncancel() > 0:
+            owner.uncancel()
+            owner.cancel()
 
     def _done(self, task: asyncio.Task[Any]) -> None:
-        if task in self._tasks and not self._closing:
-            self._tasks.remove(task)
+        if self._closing:  # __aexit__ notes it, in its order
+            return
+        self._tasks.remove(task)
+        self._note(task)
+        if self._failure is not None and not self._cancelled_owner and self._owner is not None:
+            self._cancelled_owner = True
+            self._owner.cancel()
+
+    def _note(self, task: asyncio.Task[Any]) -> None:
         if task.cancelled() or (failure := task.exception()) is None:
             return
         if self._failure is None:
             self._failure = failure
-            if not self._closing and self._owner is not None:
-                self._owner.cancel()
 
 
 async def _settled(task: asyncio.Task[Any]) -> None:
-    """Waits for the end of `task` without raising what it raised."""
+    """Waits for the end of `task` without raising what it raised. Cancelling the waiting leaves the task alone."""
     if task.done():
         return
     ended = asyncio.get_running_loop().create_future()
@@ -79,4 +115,7 @@ async def _settled(task: asyncio.Task[Any]) -> None:
             ended.set_result(None)
 
     task.add_done_callback(wake)
-    await ended
+    try:
+        await ended
+    finally:
+        task.remove_done_callback(wake)

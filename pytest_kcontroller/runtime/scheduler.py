@@ -1,0 +1,352 @@
+"""Virtual time: one event loop per simulated process, on one clock with integer microseconds.
+
+A process can be *killed*: its loop is dropped, so nothing of it runs again, no `finally` either. (In a single shared
+loop a kill would be a cancellation, and a "killed" node would close its session politely.) It can be *paused*: its
+handles are held, as SIGSTOP holds a process. Everything runs in one thread, in an order that depends on nothing but
+what the processes do: handles run by (due time, order of scheduling).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import heapq
+import logging
+from collections.abc import Callable, Coroutine, Generator
+from contextvars import Context
+from types import TracebackType
+from typing import Any, NoReturn, Self, TypeVar
+
+from pytest_kcontroller.errors import KControllerError
+from pytest_kcontroller.runtime.holds import Holds
+from pytest_kcontroller.runtime.ports import Disk, Transport
+from pytest_kcontroller.runtime.rng import NamedRng
+from pytest_kcontroller.zookeeper.session import ZkConnector
+
+T = TypeVar("T")
+
+HANDLES_PER_INSTANT = 1_000_000
+"""So many handles without the clock moving are a loop that spins."""
+
+WALL_START_MS = 1_750_000_000_000
+"""What the simulated wall clock shows at the start: always the same, so that runs are alike."""
+
+_log = logging.getLogger(__name__)
+
+
+class StuckError(KControllerError):
+    """Somebody waits and nothing is scheduled that could ever wake them. `waiting`: one line per task."""
+
+    def __init__(self, what: str, now_us: int, waiting: tuple[str, ...]) -> None:
+        self.now_us, self.waiting = now_us, waiting
+        lines = "".join(f"\n    {line}" for line in waiting) or "\n    (nobody)"
+        super().__init__(f"{what} at {now_us / 1e6:.6f} s of simulated time; who waits:{lines}")
+
+
+class SimLoop(asyncio.AbstractEventLoop):
+    """The event loop of one simulated process. Made by Scheduler.process."""
+
+    def __init__(self, scheduler: Scheduler, name: str) -> None:
+        self.scheduler, self.name = scheduler, name
+        self.alive, self.paused = True, False
+        self.errors: list[dict[str, Any]] = []
+        """What no code handled: contexts as of asyncio's call_exception_handler."""
+        self._held: list[asyncio.Handle] = []
+        self._tasks: list[asyncio.Task[Any]] = []
+        self._made, self._prune_at = 0, 64
+        self._handler: Callable[[asyncio.AbstractEventLoop, dict[str, Any]], object] | None = None
+
+    def __repr__(self) -> str:
+        return f"<SimLoop {self.name} {'paused' if self.paused else 'alive' if self.alive else 'dead'}>"
+
+    # --- what asyncio asks of a loop ---
+
+    def time(self) -> float:
+        """Seconds of simulated time."""
+        return self.scheduler.now_us / 1e6
+
+    def call_soon(  # type: ignore[override]  # typeshed types the arguments with a TypeVarTuple
+        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.Handle:
+        handle = asyncio.Handle(callback, args, self, context)
+        self.scheduler._schedule(self, self.scheduler.now_us, handle)
+        return handle
+
+    def call_later(  # type: ignore[override]
+        self, delay: float, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        return self.call_at(self.time() + delay, callback, *args, context=context)
+
+    def call_at(  # type: ignore[override]
+        self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        handle = asyncio.TimerHandle(when, callback, args, self, context)
+        self.scheduler._schedule(self, round(when * 1e6), handle)
+        return handle
+
+    def call_soon_threadsafe(  # type: ignore[override]
+        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> NoReturn:
+        raise RuntimeError("threads have no place in simulated time")
+
+    def create_future(self) -> asyncio.Future[Any]:
+        return asyncio.Future(loop=self)
+
+    def create_task(
+        self,
+        coro: Coroutine[Any, Any, T] | Generator[Any, None, T],
+        *,
+        name: str | None = None,
+        context: Context | None = None,
+    ) -> asyncio.Task[T]:
+        self._made += 1
+        task = asyncio.Task(coro, loop=self, name=name or f"{self.name}/task-{self._made}", context=context)
+        self._tasks.append(task)
+        if len(self._tasks) > self._prune_at:
+            self._tasks = [task for task in self._tasks if not task.done()]
+            self._prune_at = max(64, 2 * len(self._tasks))
+        if not self.alive:
+            _never_finalise(task)
+        return task
+
+    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
+        """asyncio tells loops so; a cancelled handle is skipped when its time comes."""
+
+    def is_running(self) -> bool:
+        return asyncio._get_running_loop() is self
+
+    def is_closed(self) -> bool:
+        return not self.alive
+
+    def get_debug(self) -> bool:
+        return False
+
+    def set_debug(self, enabled: bool) -> None:
+        """There is no debug mode: it measures wall time."""
+
+    def get_task_factory(self) -> None:
+        return None
+
+    async def shutdown_asyncgens(self) -> None:
+        """Nothing to do: no generator hooks are installed."""
+
+    def set_exception_handler(
+        self, handler: Callable[[asyncio.AbstractEventLoop, dict[str, Any]], object] | None
+    ) -> None:
+        self._handler = handler
+
+    def get_exception_handler(self) -> Callable[[asyncio.AbstractEventLoop, dict[str, Any]], object] | None:
+        return self._handler
+
+    def default_exception_handler(self, context: dict[str, Any]) -> None:
+        self.errors.append(context)
+        _log.error("%s: %s", self.name, context.get("message"), exc_info=context.get("exception"))
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        if not self.alive:
+            return
+        if self._handler is None:
+            self.default_exception_handler(context)
+        else:
+            self._handler(self, context)
+
+    # --- ours ---
+
+    @property
+    def tasks(self) -> tuple[asyncio.Task[Any], ...]:
+        """Tasks that have not ended, oldest first."""
+        return tuple(task for task in self._tasks if not task.done())
+
+    def waiting(self) -> tuple[str, ...]:
+        """One line per unfinished task: process, task, and where it waits."""
+        state = " (paused)" if self.paused else ""
+        return tuple(f"{self.name}{state}, task {task.get_name()}: {_where(task)}" for task in self.tasks)
+
+    def _drop(self) -> None:
+        self.alive = False
+        self._held.clear()
+        for task in self.tasks:
+            _never_finalise(task)
+
+
+class Scheduler:
+    """Runs the loops of all processes. `with Scheduler() as world:` ends them all at the end of the block."""
+
+    def __init__(self) -> None:
+        self.now_us = 0
+        self.processes: dict[str, SimLoop] = {}
+        """By name, in the order in which they were made; a process that was killed and made again is the new one."""
+        self._heap: list[tuple[int, int, SimLoop, asyncio.Handle]] = []
+        self._scheduled = 0
+        self._at_this_instant = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Kills every process."""
+        for loop in self.processes.values():
+            loop._drop()
+        self._heap.clear()
+
+    def process(self, name: str) -> SimLoop:
+        """A new process. Raises ValueError while a living one has that name."""
+        if name in self.processes and self.processes[name].alive:
+            raise ValueError(f"a process called {name!r} is alive already")
+        loop = self.processes[name] = SimLoop(self, name)  # type: ignore[abstract]  # sockets etc. do not exist here
+        return loop
+
+    def kill(self, loop: SimLoop) -> None:
+        """Nothing of it runs again: no handle, no `finally`, no `except GeneratorExit`. Idempotent.
+
+        The price: its unfinished coroutines and what they refer to stay in memory for as long as this Python runs, because
+        freeing a suspended coroutine would run its `finally` blocks. Long series of runs use a Python process for some
+        hundred runs each. (A process that kills itself is dead once the step that it is in has ended.)
+        """
+        loop._drop()
+
+    def pause(self, loop: SimLoop) -> None:
+        """Holds its handles until resume. Idempotent."""
+        loop.paused = True
+
+    def resume(self, loop: SimLoop) -> None:
+        """Timers that were due meanwhile run now, in their order. Idempotent."""
+        loop.paused = False
+        held, loop._held = loop._held, []
+        for handle in held:
+            self._schedule(loop, self.now_us, handle)
+
+    def run(self, until_us: int | None = None) -> None:
+        """Runs everything that is due up to `until_us`, and the clock ends there; without it, until nothing is scheduled.
+
+        Raises StuckError if nothing is scheduled any more while a task waits (only without `until_us`: with it, the caller
+        may be the one who is waited for), and if the clock does not move on.
+        """
+        self._run(until_us, lambda: False)
+        if until_us is not None:
+            self.now_us = max(self.now_us, until_us)
+        elif waiting := self.waiting():
+            raise StuckError("nothing is scheduled", self.now_us, waiting)
+
+    def run_until_complete(self, task: asyncio.Task[T]) -> T:
+        """Runs until `task` has ended and returns its result or raises its failure. Raises StuckError."""
+        self._run(None, task.done)
+        if not task.done():
+            raise StuckError(f"{task.get_name()} cannot end: nothing is scheduled", self.now_us, self.waiting())
+        return task.result()
+
+    def waiting(self) -> tuple[str, ...]:
+        """One line per unfinished task of the living processes."""
+        return tuple(line for loop in self.processes.values() if loop.alive for line in loop.waiting())
+
+    def _schedule(self, loop: SimLoop, due_us: int, handle: asyncio.Handle) -> None:
+        if not loop.alive:
+            return
+        self._scheduled += 1
+        heapq.heappush(self._heap, (max(due_us, self.now_us), self._scheduled, loop, handle))
+
+    def _run(self, until_us: int | None, enough: Callable[[], bool]) -> None:
+        if asyncio._get_running_loop() is not None:
+            raise RuntimeError("a scheduler runs outside of event loops, not inside one")
+        while self._heap and not enough():
+            if until_us is not None and self._heap[0][0] > until_us:
+                return
+            due_us, _, loop, handle = heapq.heappop(self._heap)
+            if handle.cancelled() or not loop.alive:
+                continue
+            self._move_clock(due_us)
+            if loop.paused:
+                loop._held.append(handle)
+                continue
+            asyncio._set_running_loop(loop)
+            try:
+                handle._run()
+            finally:
+                asyncio._set_running_loop(None)
+
+    def _move_clock(self, due_us: int) -> None:
+        if due_us > self.now_us:
+            self.now_us, self._at_this_instant = due_us, 0
+            return
+        self._at_this_instant += 1
+        if self._at_this_instant > HANDLES_PER_INSTANT:
+            self._at_this_instant = 0
+            what = f"{HANDLES_PER_INSTANT} steps and the clock has not moved: somebody spins"
+            raise StuckError(what, self.now_us, self.waiting())
+
+
+def _never_finalise(task: asyncio.Task[Any]) -> None:
+    """Makes `task`, and so its suspended coroutine, immortal: also the end of the interpreter does not finalise it."""
+    task._log_destroy_pending = False  # type: ignore[attr-defined]
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(task))
+
+
+def _where(task: asyncio.Task[Any]) -> str:
+    """The innermost coroutine of ours or the user's that `task` waits in: `consume (worker.py:12)`."""
+    name, place, own = "?", "", ""
+    step: Any = task.get_coro()
+    while step is not None:
+        frame = getattr(step, "cr_frame", None) or getattr(step, "gi_frame", None) or getattr(step, "ag_frame", None)
+        if frame is None:
+            break
+        code = frame.f_code
+        name, place = code.co_qualname, f"{code.co_filename.rpartition('/')[2]}:{frame.f_lineno}"
+        if "/asyncio/" not in code.co_filename:
+            own = f"{name} ({place})"
+        step = getattr(step, "cr_await", None) or getattr(step, "gi_yieldfrom", None)
+    inner = f"{name} ({place})"
+    return inner if own in (inner, "") else f"{own} in {name}"
+
+
+# --- a runtime on it --------------------------------------------------------------------------------------------------
+
+
+class SimClock:
+    """See ports.Clock."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+
+    def now_us(self) -> int:
+        return self._scheduler.now_us
+
+    def wall_ms(self) -> int:
+        return WALL_START_MS + self._scheduler.now_us // 1000
+
+    async def sleep_us(self, duration_us: int) -> None:
+        await asyncio.sleep(duration_us / 1e6)
+
+
+class SimRuntime:
+    """See ports.Runtime. First version: clock, rng, holds and record; the rest of the world comes with its simulation."""
+
+    def __init__(self, loop: SimLoop, seed: int, events: list[dict[str, object]]) -> None:
+        """`events` is the history that all processes of a world share."""
+        self.clock = SimClock(loop.scheduler)
+        self.rng = NamedRng(seed).child(loop.name)
+        self.holds = Holds(self.record)
+        self._loop, self._events, self._seq = loop, events, 0
+
+    def record(self, kind: str, **fields: object) -> None:
+        if not self._loop.alive:
+            return
+        now_us = self._loop.scheduler.now_us
+        self._events.append({"writer": self._loop.name, "seq": self._seq, "t_us": now_us, "kind": kind, **fields})
+        self._seq += 1
+
+    @property
+    def zookeeper(self) -> ZkConnector:
+        raise NotImplementedError("there is no simulated ZooKeeper yet: use the backend `process`")
+
+    @property
+    def transport(self) -> Transport:
+        raise NotImplementedError("there is no simulated network yet: use the backend `process`")
+
+    @property
+    def disk(self) -> Disk:
+        raise NotImplementedError("there is no simulated disk yet: use the backend `process`")

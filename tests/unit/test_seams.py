@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+
+from pytest_kcontroller.runtime.seams import Mutant, MutantDoesNotApplyError, counts, installed, seam
+
+
+@seam("test-seams.double")
+def double(number: int) -> int:
+    """Twice the number."""
+    return 2 * number
+
+
+class Counter:
+    total = 0
+
+    @seam("test-seams.add")
+    def add(self, number: int) -> None:
+        self.total += number
+
+
+def mutant(*names: str) -> Mutant:
+    replacements = {"test-seams.double": lambda number: number, "test-seams.add": lambda self, number: None}
+    return Mutant("m", "d", "s", tuple((name, replacements.get(name, print)) for name in names))
+
+
+def test_without_a_mutant_the_original_runs() -> None:
+    with installed(None):
+        assert double(2) == 4
+        assert counts() == {}
+    assert double.__doc__ == "Twice the number."
+
+
+def test_a_mutant_replaces_its_seams_counts_them_and_goes_away() -> None:
+    counter = Counter()
+    with installed(mutant("test-seams.double", "test-seams.add")):
+        assert double(2) == 2
+        assert double(3) == 3
+        counter.add(5)
+        assert counts() == {"test-seams.add": 1, "test-seams.double": 2}
+    assert counter.total == 0
+    assert double(2) == 4
+    counter.add(5)
+    assert counter.total == 5
+
+
+def test_it_goes_away_after_a_failure_too() -> None:
+    with pytest.raises(ZeroDivisionError), installed(mutant("test-seams.double")):
+        raise ZeroDivisionError
+    assert double(2) == 4
+
+
+def test_a_mutant_of_a_seam_that_does_not_exist_does_not_apply() -> None:
+    with (
+        pytest.raises(MutantDoesNotApplyError, match=r"test-seams\.gone.*test-seams\.double"),
+        installed(mutant("test-seams.double", "test-seams.gone")),
+    ):
+        pass
+    assert double(2) == 4
+
+
+def test_two_seams_of_one_name_are_an_error() -> None:
+    with pytest.raises(ValueError, match="two seams"):
+        seam("test-seams.double")(lambda: None)
