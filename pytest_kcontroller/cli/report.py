@@ -1,0 +1,53 @@
+"""`kcontroller report DIR... -o OUT`: many run directories become tables and one page."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from pytest_kcontroller.errors import MissingExtraError
+
+NAME = "report"
+HELP = "consolidate run directories into Parquet tables and report.html (Spark)"
+
+_NOTHING_RAN = 5
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "directories", nargs="+", type=Path, metavar="DIR", help="where to look for run directories, at any depth"
+    )
+    parser.add_argument(
+        "-o", "--out", type=Path, default=Path("report"), help="directory to write; an older report in it is replaced"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Exit status 0 when the report is written, whatever the verdicts; 5 if there are no runs."""
+    try:
+        import jinja2  # noqa: F401
+        import pyspark  # noqa: F401
+    except ImportError as missing:
+        raise MissingExtraError("kcontroller report", "reports") from missing
+    from kcontroller_reports.scan import find_runs
+
+    found = find_runs(args.directories)
+    for remark in found.remarks:
+        print(remark, file=sys.stderr)
+    if not found.places:
+        print("there is nothing to report: no run directory (one with a run.json) was found", file=sys.stderr)
+        return _NOTHING_RAN
+
+    from kcontroller_reports.block import block_text
+    from kcontroller_reports.report import check_output, write_report
+    from kcontroller_reports.session import spark_session
+
+    check_output(args.out)
+    with spark_session() as spark:
+        report = write_report(spark, found.places, args.out)
+    for remark in report.remarks:
+        print(remark, file=sys.stderr)
+    print(block_text(report.block))
+    print(f"report: {report.page}")
+    return 0

@@ -1,0 +1,219 @@
+"""From run directories to tables: chains of named functions from DataFrame to DataFrame.
+
+The `select` at the end of each is its contract: names and types are those of `schemas`. Rows of a table are ordered by
+the keys of their run and then by their own, so that the same input gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructField, StructType
+
+from kcontroller_reports import schemas
+from kcontroller_reports.scan import Place
+
+SCHEMA_VERSION = 1
+VERDICTS = ("violated", "unknown", "environment", "held")
+
+_PLACES = StructType([StructField("path", StringType()), StructField("directory", StringType())])
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The four tables of a report."""
+
+    runs: DataFrame
+    faults: DataFrame
+    elections: DataFrame
+    invariants: DataFrame
+
+    def named(self) -> list[tuple[str, DataFrame]]:
+        return [(field.name, getattr(self, field.name)) for field in fields(self)]
+
+
+def build_tables(runs: DataFrame) -> Tables:
+    """The tables of distinct, readable-or-not runs, as `read_runs` and `without_duplicates` give them."""
+    return Tables(
+        runs=runs.transform(run_table),
+        faults=runs.transform(fault_table),
+        elections=runs.transform(election_table),
+        invariants=runs.transform(invariant_table),
+    )
+
+
+# --- reading ----------------------------------------------------------------------------------------------------
+
+
+def read_runs(spark: SparkSession, places: Sequence[Place]) -> DataFrame:
+    """One row per place, whatever its files look like: directory, its keys, `run` and `verdicts` as read, `damage`."""
+    table = spark.createDataFrame([(place.path, place.shown) for place in places], _PLACES)
+    run = read_documents(spark, [Path(place.path) / "run.json" for place in places], schemas.RUN_JSON)
+    answers = [path for place in places if (path := Path(place.path) / "verdicts.json").is_file()]
+    verdicts = read_documents(spark, answers, schemas.VERDICTS_JSON)
+    return (
+        table.join(run.withColumnRenamed("document", "info"), "path", "left")
+        .join(verdicts.withColumnRenamed("document", "answer").withColumnRenamed("text", "answer_text"), "path", "left")
+        .transform(with_keys)
+        .transform(with_damage)
+        .select("campaign", "seed", "run", "directory", "damage", "info", "answer")
+    )
+
+
+def read_documents(spark: SparkSession, files: Sequence[Path], schema: StructType) -> DataFrame:
+    """`path` (of the folder), `text` and `document` of each JSON file; a document is null if the text is no JSON."""
+    if not files:
+        return spark.createDataFrame([], StructType([*_PLACES.fields[:1], *_document(schema).fields]))
+    # Read as text first: Spark's JSON source has no row for an empty file, and no way to say which file a row is from.
+    return (
+        spark.read.text([_literal(path) for path in files], wholetext=True)
+        .select(_folder_of(F.col("_metadata.file_path")).alias("path"), F.col("value").alias("text"))
+        .withColumn(
+            "document",
+            F.from_json("text", schema, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": schemas.DAMAGED}),
+        )
+        .select("path", "text", "document")
+    )
+
+
+def _document(schema: StructType) -> StructType:
+    return StructType([StructField("text", StringType()), StructField("document", schema)])
+
+
+def _literal(path: Path) -> str:
+    """Spark takes a path for a pattern: what would be special in it is escaped."""
+    return re.sub(r"([*?\[\]{}\\])", r"\\\1", str(path))
+
+
+def _folder_of(uri: Column) -> Column:
+    """`file:///a%20b/run.json` -> `/a b`. A plus sign is one: this is no form."""
+    folder = F.regexp_replace(F.regexp_replace(uri, "^file:(//)?", ""), "/[^/]*$", "")
+    return F.url_decode(F.regexp_replace(folder, r"\+", "%2B"))
+
+
+def with_keys(rows: DataFrame) -> DataFrame:
+    """Campaign, run id and seed from `run.json`; where that is damaged, from the names of the folders."""
+    parts = F.split("path", "/")
+    return rows.withColumns(
+        {
+            "campaign": F.coalesce("info.campaign.name", F.element_at(parts, -2)),
+            "run": F.coalesce("info.run", F.element_at(parts, -1)),
+            "seed": F.col("info.seed"),
+        }
+    )
+
+
+def with_damage(rows: DataFrame) -> DataFrame:
+    """`damage`: what is wrong with the files of a run, in words; null when nothing is."""
+
+    def broken(document: str) -> Column:
+        return F.col(document).isNull() | F.col(f"{document}.{schemas.DAMAGED}").isNotNull()
+
+    def newer(document: str) -> Column:
+        return F.col(f"{document}.schema") > SCHEMA_VERSION
+
+    missing = F.col("answer_text").isNull()
+    strange = ~F.coalesce("answer.overall", F.lit("")).isin(*VERDICTS)
+    about_run = F.when(broken("info"), "run.json is damaged").when(newer("info"), "run.json is of a newer version")
+    about_answer = (
+        F.when(missing, "verdicts.json is missing: the run was killed, or is still going on")
+        .when(broken("answer"), "verdicts.json is damaged")
+        .when(newer("answer"), "verdicts.json is of a newer version")
+        .when(strange, "verdicts.json has no verdict that is known here")
+    )
+    damage = F.concat_ws("; ", about_run, about_answer)
+    return rows.withColumn("damage", F.when(damage != "", damage))
+
+
+def without_duplicates(rows: DataFrame) -> DataFrame:
+    """Adds `copy_of`: the directory that counts, where the same run (campaign, id, start) was given more than once.
+
+    The one that counts is undamaged if one of them is. A run without a readable start is never taken for a copy.
+    """
+    same = Window.partitionBy("campaign", "run", "info.started").orderBy(F.col("damage").isNotNull(), "directory")
+    first = F.first("directory").over(same)
+    copy = F.col("info.started").isNotNull() & (first != F.col("directory"))
+    return rows.withColumn("copy_of", F.when(copy, first))
+
+
+# --- tables -----------------------------------------------------------------------------------------------------
+
+
+def run_table(rows: DataFrame) -> DataFrame:
+    """One row per run: what it was, what came out, and what is wrong with its files."""
+    part = {name: F.col(f"answer.parts.{name}") for name in ("injected", "observed", "invariants", "healed")}
+    details = [
+        F.when(value["detail"] != "", F.concat(F.lit(f"{name}: "), value["detail"])) for name, value in part.items()
+    ]
+    detail = F.concat_ws("; ", *details)
+    started, ended = F.to_timestamp("info.started"), F.to_timestamp("info.ended")
+    return rows.withColumns(
+        {
+            **{name: value["verdict"] for name, value in part.items()},
+            "verdict": verdict(),
+            "detail": F.when(detail != "", detail),
+            "zookeeper": F.col("info.versions")["zookeeper"],
+            "campaign_file": F.col("info.campaign.file"),
+            "campaign_sha256": F.col("info.campaign.sha256"),
+            "duration_us": F.unix_micros(ended) - F.unix_micros(started),
+            **{
+                name: F.col(f"info.{name}")
+                for name in ("backend", "assignment", "mutant", "noop_fault", "commit", "started", "ended")
+            },
+        }
+    ).transform(_as(schemas.RUNS))
+
+
+def verdict() -> Column:
+    """The overall verdict of a run; unknown where `verdicts.json` gives none that can be trusted."""
+    newer = F.coalesce(F.col("answer.schema") > SCHEMA_VERSION, F.lit(False))
+    damaged = F.col(f"answer.{schemas.DAMAGED}").isNotNull()
+    known = F.col("answer.overall").isin(*VERDICTS)
+    return F.when(known & ~newer & ~damaged, F.col("answer.overall")).otherwise("unknown")
+
+
+def fault_table(rows: DataFrame) -> DataFrame:
+    """One row per fault of a run, with what its recovery took."""
+    keys = schemas.RUN_KEY.fieldNames()
+    faults = rows.select(*keys, F.explode("answer.faults").alias("of")).select(
+        *keys, F.col("of.id").alias("fault"), *[f"of.{name}" for name in _names(schemas.FAULTS, "kind", "evidence")]
+    )
+    recovery = rows.select(*keys, F.explode("answer.recovery").alias("of")).select(
+        "directory", "of.fault", *[f"of.{name}" for name in _names(schemas.FAULTS, "start_us", "recovery_us")]
+    )
+    return faults.join(recovery, ["directory", "fault"], "left").transform(_as(schemas.FAULTS))
+
+
+def election_table(rows: DataFrame) -> DataFrame:
+    """One row per election of a controller."""
+    return rows.select("*", F.explode("answer.elections").alias("of")).select(
+        *schemas.RUN_KEY.fieldNames(), "of.*"
+    ).transform(_as(schemas.ELECTIONS))  # fmt: skip
+
+
+def invariant_table(rows: DataFrame) -> DataFrame:
+    """One row per invariant and run."""
+    return (
+        rows.select(*schemas.RUN_KEY.fieldNames(), F.explode("answer.invariants").alias("of"))
+        .select(*schemas.RUN_KEY.fieldNames(), F.col("of.name").alias("invariant"), "of.*")
+        .transform(_as(schemas.INVARIANTS))
+    )
+
+
+def _names(schema: StructType, first: str, last: str) -> list[str]:
+    names = schema.fieldNames()
+    return names[names.index(first) : names.index(last) + 1]
+
+
+def _as(schema: StructType) -> Callable[[DataFrame], DataFrame]:
+    """Exactly these columns, in this order, with these types."""
+
+    def select(rows: DataFrame) -> DataFrame:
+        return rows.select(*[F.col(field.name).cast(field.dataType).alias(field.name) for field in schema.fields])
+
+    return select
