@@ -139,14 +139,13 @@ def _verdicts(summary: Summary) -> tuple[tuple[str, str], ...]:
 def _failure(number: int, failure: Failure, summary: Summary) -> FailureLines:
     of = f"{failure.runs} of {len(summary.runs)} {'run' if len(summary.runs) == 1 else 'runs'}"
     title = failure.cause if failure.verdict == "violated" else f"{failure.verdict}: {failure.cause}"
-    if failure.where:
-        title += f"   {failure.where}"
     faults = list(failure.faults[:_SHOWN_FAULTS])
     if len(failure.faults) > _SHOWN_FAULTS:
         faults.append(f"{len(failure.faults) - _SHOWN_FAULTS} more")
     details = [
         f"in {of}, first in {failure.directory}",
         f"under: {' + '.join(faults)}" if faults else "",
+        f"where: {failure.where}" if failure.where else "",
         f"expected: {failure.expected}" if failure.expected else "",
         f"seen: {failure.seen}" if failure.seen else "",
     ]

