@@ -136,7 +136,7 @@ def test_a_hook_that_does_not_exist_is_an_error(offer: Offer) -> None:
 
 
 def test_a_plugin_that_fails_is_named(offer: Offer) -> None:
-    with pytest.raises(UsageError, match="the plugin broken failed in kcontroller_leader_selectors: .*boom"):
+    with pytest.raises(UsageError, match=r"the plugin broken failed in kcontroller_leader_selectors: .*boom"):
         load_plugins([offer("broken", RuntimeError("boom"))], installed=False)
 
 
