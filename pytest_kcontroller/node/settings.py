@@ -45,6 +45,22 @@ class NodeSettings:
     run_start: str | None = None
     """RunStart.encode(); None: the run starts now."""
 
+    def __post_init__(self) -> None:
+        """Raises UsageError that names the key, before anything starts."""
+        for key, ok, wanted in (
+            ("node_id", _whole(self.node_id, 0), "a whole number, 0 or more"),
+            ("session_timeout_ms", _whole(self.session_timeout_ms, 1), "a whole number of milliseconds above 0"),
+            ("seed", _whole(self.seed, None), "a whole number"),
+            ("zookeeper", _servers(self.zookeeper), "HOST:PORT[,HOST:PORT...][/chroot]"),
+            ("listen", _host_port(self.listen), "HOST:PORT"),
+            ("advertise", self.advertise is None or _host_port(self.advertise), "HOST:PORT"),
+            ("selectors", isinstance(self.selectors, Mapping), "a table: reason -> name"),
+            ("config", isinstance(self.config, Mapping), "a table"),
+            ("links", _links(self.links), 'a table: "<target>/<plane>" -> HOST:PORT'),
+        ):
+            if not ok:
+                raise UsageError(f"{getattr(self, key)!r} is not {wanted}", where=f"setting `{key}`")
+
     def link(self, target: str, plane: str) -> Address | None:
         """The proxy in front of `target` on `plane`, or None: go straight."""
         text = self.links.get(f"{target}/{plane}")
@@ -60,5 +76,27 @@ class NodeSettings:
             value = json.loads(path.read_text(encoding="utf-8"))
             value["plugins"] = tuple(value.get("plugins", ()))
             return cls(**value)
-        except (OSError, ValueError, TypeError) as bad:
+        except UsageError as bad:
+            raise UsageError(bad.what, where=f"{path}: {bad.where}", hint=bad.hint) from None
+        except (OSError, ValueError, TypeError, AttributeError) as bad:
             raise UsageError(f"no node settings: {bad}", where=str(path)) from None
+
+
+def _whole(value: object, least: int | None) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and (least is None or value >= least)
+
+
+def _host_port(value: object) -> bool:
+    try:
+        Address.parse(str(value))
+    except ValueError:
+        return False
+    return isinstance(value, str)
+
+
+def _servers(value: object) -> bool:
+    return isinstance(value, str) and all(_host_port(server) for server in value.partition("/")[0].split(","))
+
+
+def _links(value: object) -> bool:
+    return isinstance(value, Mapping) and all("/" in str(k) and _host_port(v) for k, v in value.items())

@@ -1,0 +1,210 @@
+"""How a node is put together: one session after the other, a broker, a candidate controller, one listener.
+
+The order at the end of a session is Kafka's (kafka.controller.KafkaController, Expire and RegisterBrokerAndReelect): the
+controller processes the expiry first, only then is a new session opened, in it the broker registers (a new broker
+epoch), and only then is there a new election.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from pytest_kcontroller.broker.handlers import BrokerHalf
+from pytest_kcontroller.broker.registration import prepare_cluster, register
+from pytest_kcontroller.controller.controller import Controller
+from pytest_kcontroller.errors import EnvironmentError_, UsageError
+from pytest_kcontroller.model.cluster import Address, Broker
+from pytest_kcontroller.node.control import NodeReport
+from pytest_kcontroller.node.settings import NodeSettings
+from pytest_kcontroller.plugin_manager import Plugins
+from pytest_kcontroller.runtime.nursery import Nursery
+from pytest_kcontroller.runtime.ports import Listening, Runtime, Stream
+from pytest_kcontroller.wire.server import serve
+from pytest_kcontroller.zookeeper.session import (
+    SessionEvent,
+    SessionExpiredError,
+    SessionState,
+    StateEvent,
+    ZkSession,
+)
+from pytest_kcontroller.zookeeper.store import Store
+
+CLOSE_S = 2.0
+"""How long a node that ends waits for ZooKeeper to close its session, before it leaves that to the timeout."""
+
+
+class Node:
+    """One node. `run` is its life; the rest may be called at any time of it."""
+
+    def __init__(self, runtime: Runtime, settings: NodeSettings, plugins: Plugins) -> None:
+        self._runtime, self._settings = runtime, settings
+        self._listen_at = _address(settings.listen, "listen")
+        self._advertised = None if settings.advertise is None else _address(settings.advertise, "advertise")
+        self._broker = BrokerHalf(
+            settings.node_id,
+            transport=runtime.transport,
+            record=runtime.record,
+            address_of=lambda broker: settings.link(str(broker), "control"),
+            request_timeout_us=_milliseconds(settings, "controller.socket.timeout.ms", 30_000) * 1000,
+        )
+        self._controller = Controller(runtime, settings, plugins.selectors_for(settings.selectors))
+        self._start_limit_s = _milliseconds(settings, "zookeeper.connection.timeout.ms", 18_000) / 1000
+        self._session: ZkSession | None = None
+        self._ended = asyncio.Event()
+        self._address = self._listen_at
+        self._phase = "connecting"
+
+    async def run(self, ready: Callable[[Address], None]) -> None:
+        """Until it is cancelled: then everything ends and the session is closed.
+
+        `ready` is called once, when the broker is registered. Raises UsageError and EnvironmentError_ at the start.
+        """
+        try:
+            async with asyncio.timeout(self._start_limit_s):
+                session = await self._open()
+        except TimeoutError:
+            raise EnvironmentError_(
+                f"no ZooKeeper session within {self._start_limit_s:g} s",
+                where=self._settings.zookeeper,
+                hint="start ZooKeeper, or name another with the setting `zookeeper`",
+            ) from None
+        try:
+            listening = await self._listen()
+            try:
+                async with Nursery() as tasks:
+                    tasks.start(self._broker.run(), name="broker")
+                    tasks.start(self._controller.run(), name="controller")
+                    await self._sessions(session, ready)
+            finally:
+                await listening.close()
+        finally:
+            await self._close()
+
+    async def _sessions(self, session: ZkSession, ready: Callable[[Address], None] | None) -> None:
+        """One session after the other."""
+        previous = 0
+        while True:
+            try:
+                store = Store(session)
+                self._phase = "registering"
+                await prepare_cluster(store, self._runtime.disk, self._runtime.rng, self._settings.node_id)
+                epoch = await self._register(store, session, previous)
+                self._broker.registered(epoch)
+                self._phase = "running"
+                if ready is not None:
+                    ready(self._address)
+                    ready = None
+                await self._controller.on_new_session(session, store, epoch)
+                await self._ended.wait()
+            except SessionExpiredError:
+                await self._ended.wait()
+            self._phase = "expired"
+            await self._controller.on_session_expired()
+            previous = session.session_id
+            self._phase = "connecting"
+            session = await self._open()
+
+    async def _open(self) -> ZkSession:
+        """A new session. Its predecessor's events are not listened to any more."""
+        self._ended = ended = asyncio.Event()
+        opened: list[ZkSession] = []
+
+        def listener(event: SessionEvent) -> None:
+            if isinstance(event, StateEvent):
+                self._record_state(event.state, opened[0] if opened else None)
+                if event.state in (SessionState.EXPIRED, SessionState.CLOSED):
+                    ended.set()
+            if opened and ended is self._ended:
+                self._controller.on_zookeeper_event(event)
+
+        session = await self._runtime.zookeeper.open(listener)
+        opened.append(session)
+        self._session = session
+        self._record_state(SessionState.CONNECTED, session)
+        return session
+
+    def _record_state(self, state: SessionState, session: ZkSession | None) -> None:
+        if session is not None:
+            self._runtime.record("zk.state", state=state.value, session=hex(session.session_id))
+
+    async def _listen(self) -> Listening:
+        """Serves both halves on one address."""
+        handlers = {**self._broker.handlers(), **self._controller.handlers()}
+
+        async def serve_one(stream: Stream) -> None:
+            await serve(stream, handlers)
+
+        try:
+            listening = await self._runtime.transport.listen(self._listen_at, serve_one)
+        except OSError as taken:
+            raise EnvironmentError_(
+                f"cannot listen on {self._listen_at}: {taken.strerror or taken}",
+                where="setting `listen`",
+                hint="stop what listens there, or choose another port (0: any free one)",
+            ) from None
+        self._address = self._advertised or listening.address
+        return listening
+
+    async def _register(self, store: Store, session: ZkSession, previous: int) -> int:
+        broker = Broker(id=self._settings.node_id, address=self._address, rack=self._settings.rack)
+        return await register(
+            store,
+            session,
+            broker,
+            self._runtime.clock,
+            previous_session=previous,
+            wait_us=2 * session.timeout_ms * 1000,
+        )
+
+    async def _close(self) -> None:
+        if self._session is None:
+            return
+        try:
+            async with asyncio.timeout(CLOSE_S):
+                await self._session.close()
+        except TimeoutError:
+            return
+
+    def report(self) -> NodeReport:
+        """What the node says of itself. A session that has ended is none."""
+        session = self._session
+        if session is not None and session.state in (SessionState.EXPIRED, SessionState.CLOSED):
+            session = None
+        return NodeReport(
+            node=self._settings.node_id,
+            active=self._controller.active,
+            epoch=self._controller.epoch,
+            phase=self._controller.phase if self._phase == "running" else self._phase,
+            session=hex(session.session_id) if session is not None else "0x0",
+            password=session.password.hex() if session is not None else "",
+            session_state=session.state.value if session is not None else "none",
+            session_timeout_ms=session.timeout_ms if session is not None else 0,
+            address=str(self._address),
+            broker_epoch=self._broker.broker_epoch,
+            waiting=self._runtime.holds.waiting,
+            leads=self._broker.replicas.led,
+        )
+
+    def metadata(self) -> dict[str, object]:
+        """What UpdateMetadata said, for comparisons between nodes."""
+        return self._broker.metadata.to_json()
+
+
+async def main(runtime: Runtime, settings: NodeSettings, plugins: Plugins) -> None:
+    """One node's life in any runtime; whoever needs more of it makes a Node."""
+    await Node(runtime, settings, plugins).run(ready=lambda _: None)
+
+
+def _address(text: str, key: str) -> Address:
+    try:
+        return Address.parse(text)
+    except ValueError as bad:
+        raise UsageError(str(bad), where=f"setting `{key}`") from None
+
+
+def _milliseconds(settings: NodeSettings, key: str, default: int) -> int:
+    value = settings.config.get(key, default)
+    if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
+        raise UsageError(f"{value!r} is no number of milliseconds above 0", where=f"setting `config`, {key}")
+    return value

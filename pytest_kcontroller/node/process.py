@@ -1,0 +1,162 @@
+"""The real process around a node: runtime, plugins, mutant, signals, exit status, one sentence for a bad start."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from pytest_kcontroller.errors import KControllerError, UsageError
+from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.node.control import ControlServer
+from pytest_kcontroller.node.main import Node
+from pytest_kcontroller.node.settings import NodeSettings
+from pytest_kcontroller.plugin_manager import load_plugins
+from pytest_kcontroller.runtime.holds import Holds
+from pytest_kcontroller.runtime.nursery import Nursery
+from pytest_kcontroller.runtime.real import (
+    DirectoryDisk,
+    RealClock,
+    RealRuntime,
+    Recorder,
+    RunStart,
+    SocketTransport,
+)
+from pytest_kcontroller.runtime.rng import NamedRng
+from pytest_kcontroller.runtime.seams import Mutant, MutantDoesNotApplyError, counts, installed
+from pytest_kcontroller.zookeeper.kazoo_session import KazooConnector
+
+MUTANTS = "kcontroller_chaos.mutants"
+"""Loaded by import name, and only when a mutant is asked for."""
+COUNTS_EVERY_S = 0.1
+INTERRUPTED = 130
+
+Record = Callable[..., None]
+
+
+def command(arguments: Sequence[str]) -> int:
+    """Runs the node that a settings file describes; returns its exit status."""
+    if len(arguments) != 1 or arguments[0].startswith("-"):
+        print("usage: python -m pytest_kcontroller.node SETTINGS.json", file=sys.stderr)
+        return UsageError.exit_status
+    try:
+        return run_node(NodeSettings.load(Path(arguments[0])))
+    except KControllerError as error:
+        print(f"node: {error}", file=sys.stderr)
+        return error.exit_status
+    except Exception as bug:  # noqa: BLE001 - the last place where it can be said; the log is for us
+        traceback.print_exc()
+        print(f"node: internal error: {bug!r}\n  -> please report it as a bug, with this log", file=sys.stderr)
+        return KControllerError.exit_status
+
+
+def run_node(settings: NodeSettings) -> int:
+    """Until SIGTERM (status 0) or SIGINT (130), both after closing the session. Raises KControllerError."""
+    plugins = load_plugins((*settings.plugins, *((MUTANTS,) if settings.mutant else ())))
+    mutant = plugins.mutant(settings.mutant, where="setting `mutant`")
+    clock = RealClock(_run_start(settings))
+    with _recorder(settings, clock) as record, _installed(mutant):
+        runtime = RealRuntime(
+            clock=clock,
+            rng=NamedRng(settings.seed).child(f"node-{settings.node_id}"),
+            zookeeper=_connector(settings),
+            transport=SocketTransport(),
+            disk=DirectoryDisk(Path(settings.directory)),
+            record=record,
+            holds=Holds(record),
+        )
+        return asyncio.run(_run(Node(runtime, settings, plugins), runtime, settings, mutant))
+
+
+async def _run(node: Node, runtime: RealRuntime, settings: NodeSettings, mutant: Mutant | None) -> int:
+    life = asyncio.current_task()
+    assert life is not None
+    asked: list[int] = []
+
+    def stop(number: int) -> None:
+        """Once: a second signal must not interrupt the closing of the session."""
+        if not asked:
+            life.cancel()
+        asked.append(number)
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop, number)
+    runtime.record("node.started", node=settings.node_id, pid=os.getpid())
+    try:
+        async with contextlib.AsyncExitStack() as stack:
+            if settings.control is not None:
+                await stack.enter_async_context(ControlServer(Path(settings.control), node, runtime.holds))
+            tasks = await stack.enter_async_context(Nursery())
+            if mutant is not None:
+                tasks.start(_watch_counts(mutant, runtime.record), name="mutant counts")
+            await node.run(ready=lambda address: _say_ready(settings.node_id, address))
+    except asyncio.CancelledError:
+        if not asked:
+            raise
+    finally:
+        runtime.record("node.stopping", node=settings.node_id, pid=os.getpid())
+        if mutant is not None:
+            runtime.record("mutant.counts", mutant=mutant.name, counts=counts())
+    return INTERRUPTED if asked[0] == signal.SIGINT else 0
+
+
+async def _watch_counts(mutant: Mutant, record: Record) -> None:
+    """Records the counts whenever they have changed, since a killed node says nothing at its end."""
+    last: dict[str, int] = {}
+    while True:
+        if (now := counts()) != last:
+            record("mutant.counts", mutant=mutant.name, counts=now)
+            last = now
+        await asyncio.sleep(COUNTS_EVERY_S)
+
+
+def _say_ready(node: int, address: Address) -> None:
+    print(json.dumps({"ready": True, "node": node, "address": str(address)}), flush=True)
+
+
+def _run_start(settings: NodeSettings) -> RunStart:
+    try:
+        return RunStart.now() if settings.run_start is None else RunStart.decode(settings.run_start)
+    except ValueError:
+        raise UsageError(f"{settings.run_start!r} is no run start", where="setting `run_start`") from None
+
+
+@contextlib.contextmanager
+def _recorder(settings: NodeSettings, clock: RealClock) -> Iterator[Record]:
+    """The history is written under its file's name: a restarted node writes a file of its own."""
+    if settings.history is None:
+        yield lambda kind, **fields: None
+        return
+    path = Path(settings.history)
+    try:
+        recorder = Recorder(path, path.stem, clock)
+    except OSError as bad:
+        raise UsageError(f"no history can be written: {bad}", where="setting `history`") from None
+    try:
+        yield recorder
+    finally:
+        recorder.close()
+
+
+@contextlib.contextmanager
+def _installed(mutant: Mutant | None) -> Iterator[None]:
+    try:
+        with installed(mutant):
+            yield
+    except MutantDoesNotApplyError as stale:
+        raise UsageError(str(stale), where="setting `mutant`") from None
+
+
+def _connector(settings: NodeSettings) -> KazooConnector:
+    """The proxy in front of ZooKeeper, if there is one, takes the place of its host and port; the chroot stays."""
+    servers, slash, chroot = settings.zookeeper.partition("/")
+    if (link := settings.link("zookeeper", "zk")) is not None:
+        servers = str(link)
+    return KazooConnector(servers + slash + chroot, settings.session_timeout_ms)

@@ -1,0 +1,95 @@
+"""The frame of the command line: errors become one message and a status."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pytest_kcontroller import cli
+from pytest_kcontroller.errors import EnvironmentError_, UsageError
+
+
+def _raises(error: BaseException) -> Callable[[Any], int]:
+    def run(_: Any) -> int:
+        raise error
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("run", "status", "says"),
+    [
+        (lambda _: 0, 0, ""),
+        (lambda _: 4, 4, ""),
+        (_raises(UsageError("no such key", where="a.toml:3", hint="use another")), 2, "a.toml:3: no such key"),
+        (_raises(EnvironmentError_("a port is taken")), 6, "a port is taken"),
+        (_raises(KeyboardInterrupt()), 130, "interrupted"),
+        (_raises(ZeroDivisionError("oops")), 3, "internal error: ZeroDivisionError: oops"),
+    ],
+)
+def test_every_end_has_its_status(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    run: Callable[[Any], int],
+    status: int,
+    says: str,
+) -> None:
+    monkeypatch.delenv("KCONTROLLER_DEBUG", raising=False)
+    command = SimpleNamespace(NAME="try", HELP="tries", add_arguments=lambda parser: None, run=run)
+    monkeypatch.setattr(cli, "_commands", lambda: {"try": command})
+    assert cli.main(["try"]) == status
+    printed = capsys.readouterr()
+    assert says in printed.err
+    assert "Traceback" not in printed.err
+
+
+def test_the_traceback_is_there_when_asked_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("KCONTROLLER_DEBUG", "1")
+    command = SimpleNamespace(NAME="try", HELP="", add_arguments=lambda p: None, run=_raises(ZeroDivisionError()))
+    monkeypatch.setattr(cli, "_commands", lambda: {"try": command})
+    assert cli.main(["try"]) == 3
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_an_unknown_command_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["nonsense"])
+    assert ended.value.code == 2
+    assert "nonsense" in capsys.readouterr().err
+
+
+def test_help_names_the_commands_and_imports_nothing_heavy() -> None:
+    script = (
+        "import sys, contextlib\nfrom pytest_kcontroller.cli import main\n"
+        "with contextlib.suppress(SystemExit):\n    main(['--help'])\n"
+        "print([name for name in ('kazoo', 'kafka', 'docker', 'pyspark', 'pytest') if name in sys.modules])\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert "run one node in the foreground" in ended.stdout
+    assert ended.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--id", "-1"], "--id: a broker id is 0 or more"),
+        (["--id", "0", "--port", "70000"], "--port: a port is 0 to 65535"),
+        (["--id", "0", "--set", "rack"], "--set: 'rack' is not KEY=VALUE"),
+        (["--id", "0", "--set", "colour=red"], "--set: there is no setting 'colour'"),
+        (["--id", "0", "--set", "selectors.offline=oflfine"], "did you mean 'offline'"),
+        (["--id", "0", "--set", "mutant=KAFKA-1"], "there is no mutant 'KAFKA-1'"),
+        (["--id", "0", "--set", "plugins=[\"no_such\"]"], "the plugin no_such cannot be imported"),
+    ],
+)
+def test_a_bad_argument_of_node_is_named(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
+) -> None:
+    assert cli.main(["node", "--zookeeper", "127.0.0.1:1", *arguments]) == 2
+    assert says in capsys.readouterr().err
