@@ -1,4 +1,75 @@
 """The pytest plugin. Loaded in every pytest run where this distribution is installed: it imports the standard library and
-pytest only, and everything else inside the fixtures that need it."""
+pytest only, and everything else inside the fixtures and items that need it."""
 
 from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from pytest_kcontroller import campaign_items
+from pytest_kcontroller.fixtures import (
+    _kc_java,
+    _kc_loop,
+    _kc_zookeeper_server,
+    directory_key,
+    failed_key,
+    kc_settings,
+    kcluster,
+    log_sections,
+    toxiproxy,
+    zk,
+    zookeeper,
+)
+from pytest_kcontroller.options import TIMEOUT_SCALE_VARIABLE, add_options, read_settings
+
+MARKERS = (
+    "kcontroller(nodes=3, session_timeout_ms=3000, selectors={}, assignment='striped', config={}): what kcluster is made of",
+    "chaos: a chaos campaign (set on collected campaign files)",
+)
+
+__all__ = [
+    "_kc_java",
+    "_kc_loop",
+    "_kc_zookeeper_server",
+    "kc_settings",
+    "kcluster",
+    "toxiproxy",
+    "zk",
+    "zookeeper",
+]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    add_options(parser)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
+    settings = read_settings(config)
+    if settings.timeout_scale != 1:
+        # Every process that is started reads it there.
+        os.environ[TIMEOUT_SCALE_VARIABLE] = str(settings.timeout_scale)
+    if settings.campaigns:
+        campaign_items.add_to_arguments(config, settings)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    return campaign_items.collect(file_path, parent)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.failed:
+        item.stash[failed_key] = True
+        if (directory := item.stash.get(directory_key, None)) is not None:
+            report.sections += log_sections(directory)
+            report.sections.append(("kcluster", f"histories and logs: {directory} (--kc-keep)"))
+    return report

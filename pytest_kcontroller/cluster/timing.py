@@ -1,0 +1,21 @@
+"""Time limits that can be stretched on a slow machine."""
+
+from __future__ import annotations
+
+import os
+
+from pytest_kcontroller.errors import UsageError
+
+VARIABLE = "KC_TIMEOUT_SCALE"
+
+
+def scaled(seconds: float) -> float:
+    """`seconds` times $KC_TIMEOUT_SCALE (default 1). For limits only, never for what is measured. Raises UsageError."""
+    text = os.environ.get(VARIABLE) or "1"
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = 0.0
+    if not 0 < factor < 1000:
+        raise UsageError(f"{text!r} is not a number above 0", where=f"${VARIABLE}")
+    return seconds * factor

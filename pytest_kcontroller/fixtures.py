@@ -1,0 +1,165 @@
+"""The fixtures. Only the standard library and pytest are imported here; the rest when a fixture is used."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_kcontroller.options import KcSettings, read_settings
+
+if TYPE_CHECKING:
+    from pytest_kcontroller.kcluster import KCluster
+    from pytest_kcontroller.loop_thread import LoopThread
+    from pytest_kcontroller.model.cluster import Address
+    from pytest_kcontroller.zookeeper_fixture import TestZooKeeper
+
+LOG_LINES = 40
+"""So many last lines of each log are shown with a failed test."""
+
+directory_key = pytest.StashKey[Path]()
+failed_key = pytest.StashKey[bool]()
+
+
+@pytest.fixture(scope="session")
+def kc_settings(pytestconfig: pytest.Config) -> KcSettings:
+    """What the --kc- options and kc_ ini keys say."""
+    return read_settings(pytestconfig)
+
+
+@pytest.fixture(scope="session")
+def _kc_loop() -> Iterator[LoopThread]:
+    from pytest_kcontroller.loop_thread import LoopThread
+
+    loop = LoopThread()
+    yield loop
+    loop.stop()
+
+
+@pytest.fixture(scope="session")
+def _kc_java(kc_settings: KcSettings) -> None:
+    """Skips where there is no Java or no ZooKeeper, unless --kc-require=java."""
+    from pytest_kcontroller.cluster.java import find_java
+    from pytest_kcontroller.errors import KControllerError
+
+    try:
+        find_java()
+    except KControllerError as missing:
+        _missing("java", str(missing), kc_settings)
+
+
+def _missing(name: str, why: str, settings: KcSettings) -> None:
+    if name in settings.require:
+        pytest.fail(f"--kc-require={name}: {why}", pytrace=False)
+    pytest.skip(why)
+
+
+@pytest.fixture(scope="session")
+def _kc_zookeeper_server(
+    kc_settings: KcSettings,
+    _kc_loop: LoopThread,
+    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest,
+) -> Iterator[Address]:
+    """One server for all tests of this pytest process."""
+    from pytest_kcontroller.model.cluster import Address
+
+    if kc_settings.zookeeper != "embedded":
+        yield Address.parse(kc_settings.zookeeper)
+        return
+    request.getfixturevalue("_kc_java")
+    from pytest_kcontroller.cluster.zookeeper import ZooKeeper
+
+    directory = tmp_path_factory.mktemp("kc-zookeeper")
+    server = _kc_loop.call(ZooKeeper.start(directory / "data", log=directory / "zookeeper.log"))
+    try:
+        yield server.address
+    finally:
+        _kc_loop.call(server.stop())
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.fixture
+def zookeeper(_kc_zookeeper_server: Address, _kc_loop: LoopThread) -> Iterator[TestZooKeeper]:
+    """A chroot of this test's own on a real ZooKeeper: `.client()`, `.connect_string`, `.expire(client, mode)`."""
+    from pytest_kcontroller.zookeeper_fixture import TestZooKeeper
+
+    view = TestZooKeeper(_kc_loop, _kc_zookeeper_server)
+    try:
+        yield view
+    finally:
+        view.close()
+
+
+@pytest.fixture
+def zk(zookeeper: TestZooKeeper) -> Any:
+    """A started kazoo client in this test's chroot."""
+    return zookeeper.client()
+
+
+@pytest.fixture
+def kcluster(
+    request: pytest.FixtureRequest, kc_settings: KcSettings, _kc_loop: LoopThread, _kc_java: None, tmp_path: Path
+) -> Iterator[KCluster]:
+    """A cluster of this test's own, made of what the marker `kcontroller(nodes=3, config={...}, selectors={...})` says."""
+    from pytest_kcontroller.kcluster import KCluster
+
+    settings = _cluster_settings(request, kc_settings)
+    directory = tmp_path / "kcluster"
+    request.node.stash[directory_key] = directory
+    cluster = KCluster.start(_kc_loop, settings, directory)
+    try:
+        yield cluster
+    finally:
+        cluster.close()
+        failed = request.node.stash.get(failed_key, False)
+        if kc_settings.keep == "never" or (kc_settings.keep == "on-failure" and not failed):
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def _cluster_settings(request: pytest.FixtureRequest, settings: KcSettings) -> Any:
+    from pytest_kcontroller.cluster.cluster import ClusterSettings
+
+    values: dict[str, Any] = {"plugins": settings.plugins, "seed": settings.seed or 0}
+    for mark in reversed(list(request.node.iter_markers("kcontroller"))):
+        values |= mark.kwargs
+    try:
+        return ClusterSettings(**values)
+    except TypeError as bad:
+        raise pytest.UsageError(f"{request.node.nodeid}: the marker kcontroller: {bad}") from None
+
+
+def log_sections(directory: Path) -> list[tuple[str, str]]:
+    """Title and text of the end of every log of a cluster that is not empty, for a failed test's report."""
+    sections = []
+    for log in sorted((directory / "logs").glob("*.log")):
+        lines = log.read_text(errors="replace").splitlines()
+        if lines:
+            title = f"{log.name}: the last {LOG_LINES} of {len(lines)} lines" if len(lines) > LOG_LINES else log.name
+            sections.append((title, "\n".join(lines[-LOG_LINES:])))
+    return sections
+
+
+@pytest.fixture
+def toxiproxy(kc_settings: KcSettings, _kc_loop: LoopThread, tmp_path: Path) -> Iterator[Any]:
+    """toxiproxy-python's own `Toxiproxy`, connected to an embedded server of this test; needs the extra [toxiproxy]."""
+    for module in ("toxiproxy", "aiohttp"):
+        if importlib.util.find_spec(module) is None:
+            from pytest_kcontroller.errors import MissingExtraError
+
+            _missing("toxiproxy", str(MissingExtraError("the fixture toxiproxy", "toxiproxy")), kc_settings)
+    from toxiproxy import Toxiproxy
+
+    from pytest_kcontroller.cluster.toxiproxy import Toxiproxy as Server
+
+    server = _kc_loop.call(Server.start(log=tmp_path / "toxiproxy.log"))
+    client = Toxiproxy()
+    client.update_api_consumer(server.address.host, server.address.port)
+    try:
+        yield client
+    finally:
+        _kc_loop.call(server.stop())

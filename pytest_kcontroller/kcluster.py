@@ -1,0 +1,252 @@
+"""What the fixture `kcluster` gives: a cluster of this test's own, with calls that return when their effect is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pytest_kcontroller.cluster.api import ZOOKEEPER
+from pytest_kcontroller.cluster.cluster import ClusterSettings, ProcessCluster
+from pytest_kcontroller.cluster.timing import scaled
+from pytest_kcontroller.errors import EnvironmentError_, UsageError
+from pytest_kcontroller.loop_thread import LoopThread
+from pytest_kcontroller.model.cluster import Address
+
+WAIT_S = 30.0
+"""How long a wait goes on if the test does not say it (scaled)."""
+
+PLANES = ("zk", "control", "data", "client")
+
+
+class Net:
+    """The links between nodes, and between nodes and ZooKeeper. An end is a node's id or `"zookeeper"`."""
+
+    def __init__(self, loop: LoopThread, cluster: ProcessCluster) -> None:
+        self._loop, self._cluster = loop, cluster
+        self._cut: list[tuple[str, str, str]] = []
+
+    def cut(self, a: int | str, b: int | str, *, direction: Literal["both", "a-to-b"] = "both") -> None:
+        """Nothing passes on the links between `a` and `b` (`a-to-b`: on the links that `a` opens); connections stay open."""
+        for link in self._links(a, b, direction):
+            if link not in self._cut:
+                self._cut.append(link)
+                self._loop.call(self._cluster.cut(*link))
+
+    def heal(self, a: int | str | None = None, b: int | str | None = None) -> None:
+        """Between `a` and `b`, or everywhere. What was written meanwhile passes."""
+        wanted = list(self._cut) if a is None or b is None else self._links(a, b, "both")
+        for link in wanted:
+            if link in self._cut:
+                self._cut.remove(link)
+                self._loop.call(self._cluster.heal(*link))
+
+    def _links(self, a: int | str, b: int | str, direction: str) -> list[tuple[str, str, str]]:
+        if direction not in ("both", "a-to-b"):
+            raise UsageError(f"no direction {direction!r}", hint="both or a-to-b")
+        ends = [self._end(a), self._end(b)]
+        pairs = [tuple(ends), tuple(reversed(ends))] if direction == "both" else [tuple(ends)]
+        links = []
+        for source, target in pairs:
+            if target == ZOOKEEPER:
+                links.append((source, target, "zk"))
+            elif source != ZOOKEEPER:
+                links += [(source, target, plane) for plane in ("control", "data")]
+        return links
+
+    def _end(self, end: int | str) -> str:
+        name = str(end)
+        if name != ZOOKEEPER and name not in map(str, self._cluster.nodes):
+            raise UsageError(f"there is no node {end!r}", hint=f"one of {self._cluster.nodes}, or {ZOOKEEPER!r}")
+        return name
+
+
+class KCluster:
+    """See the fixture. Every method raises EnvironmentError_ if what it does is not observed in time."""
+
+    def __init__(self, loop: LoopThread, cluster: ProcessCluster, seed: int) -> None:
+        self._loop, self._cluster, self._seed = loop, cluster, seed
+        self._zk: Any = None
+        self.net = Net(loop, cluster)
+
+    @classmethod
+    def start(cls, loop: LoopThread, settings: ClusterSettings, directory: Path) -> KCluster:
+        """`directory` gets `history/`, `logs/` and, at the end, `zookeeper/`. Raises StartError."""
+        return cls(loop, loop.call(ProcessCluster.start(settings, directory)), settings.seed)
+
+    # --- what there is
+
+    @property
+    def directory(self) -> Path:
+        """Histories and logs of this cluster."""
+        return self._cluster.directory
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """Ids of all nodes, running or not."""
+        return self._cluster.nodes
+
+    @property
+    def controller(self) -> int:
+        """The node that /controller names; waits until there is one."""
+        return self.wait_for_controller()
+
+    @property
+    def controller_epoch(self) -> int:
+        """What /controller_epoch holds."""
+        return self._loop.call(self._cluster.tree()).epoch
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """HOST:PORT,... of the running nodes, for clients."""
+        addresses = self._registered()
+        return ",".join(str(addresses[node]) for node in self._cluster.running if node in addresses)
+
+    @property
+    def session_timeout_ms(self) -> int:
+        """The nodes' session time-out, as negotiated with ZooKeeper."""
+        return self._cluster.session_timeout_ms
+
+    @property
+    def zk(self) -> Any:
+        """A started kazoo client, straight to this cluster's ZooKeeper: no cut link hits it."""
+        if self._zk is None:
+            from kazoo.client import KazooClient
+
+            self._zk = KazooClient(str(self._cluster.zookeeper.address), timeout=30)
+            self._zk.start(timeout=scaled(WAIT_S))
+        return self._zk
+
+    def describe(self) -> Mapping[str, object]:
+        """What ZooKeeper holds now: controller, epoch, brokers, partitions (docs/formats.md, zk.tree)."""
+        return self._loop.call(self._cluster.tree()).record()
+
+    def _registered(self) -> dict[int, Address]:
+        return {node: broker.address for node, broker in self._loop.call(self._cluster.tree()).brokers.items()}
+
+    # --- doing
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int = 1,
+        replication_factor: int = 1,
+        *,
+        assignment: Mapping[int, Sequence[int]] | None = None,
+    ) -> None:
+        """Writes Kafka's znodes and waits until every partition has a leader. Raises UsageError if the topic exists."""
+        self._loop.call(
+            self._cluster.create_topic(
+                name, partitions=partitions, replication_factor=replication_factor, assignment=assignment
+            )
+        )
+        self.wait_until_online(name)
+
+    def kill(self, node: int) -> None:
+        """SIGKILL; returns when the process has ended."""
+        self._loop.call(self._cluster.kill(node))
+
+    def stop(self, node: int) -> None:
+        """SIGTERM; returns when the process has ended."""
+        self._loop.call(self._cluster.stop_node(node))
+
+    def restart(self, node: int) -> None:
+        """Starts a node that has ended (ends it first if it runs); returns when it is registered. Raises StartError."""
+        if node in self._cluster.running:
+            self.stop(node)
+        self._loop.call(self._cluster.restart(node))
+
+    def pause(self, node: int) -> None:
+        """SIGSTOP."""
+        self._loop.call(self._cluster.pause(node))
+
+    def resume(self, node: int) -> None:
+        """SIGCONT."""
+        self._loop.call(self._cluster.resume(node))
+
+    def expire_session(self, node: int, mode: Literal["server", "natural"] = "server") -> int:
+        """Ends the node's ZooKeeper session and returns its id; returns when ZooKeeper has no znode of it any more.
+
+        `server`: a second client resumes the session and closes it. `natural`: the node is cut off until ZooKeeper gives the
+        session up, which takes the session time-out; the link is healed then.
+        """
+        owner = self._session_of(node)
+        if mode == "server":
+            self._loop.call(self._cluster.expire_session_server(node))
+            self._wait_gone(node, owner, WAIT_S)
+        elif mode == "natural":
+            self.net.cut(node, ZOOKEEPER)
+            try:
+                self._wait_gone(node, owner, WAIT_S + 2 * self.session_timeout_ms / 1000)
+            finally:
+                self.net.heal(node, ZOOKEEPER)
+        else:
+            raise UsageError(f"no mode {mode!r} of expiry", hint="server or natural")
+        return owner
+
+    def _session_of(self, node: int) -> int:
+        status = self._loop.call(self._cluster.status(node))
+        if status is None or not status.session:
+            raise EnvironmentError_(f"node {node} has no ZooKeeper session now")
+        return status.session
+
+    def _wait_gone(self, node: int, session: int, limit_s: float) -> None:
+        async def check() -> str | None:
+            tree = await self._cluster.tree()
+            owners = {tree.controller_owner}
+            # a session's own broker znode is made after its handshake, so that a new czxid means a new session
+            stat = await self._broker_owner(node)
+            return f"session {session:#x} still owns znodes" if session in owners | {stat} else None
+
+        self._loop.call(self._cluster.wait_until(f"session {session:#x} ends", check, timeout_s=scaled(limit_s)))
+
+    async def _broker_owner(self, node: int) -> int:
+        from pytest_kcontroller.zookeeper.session import GetData, NoNodeError
+        from pytest_kcontroller.zookeeper.znodes import broker_path
+
+        try:
+            found = await self._cluster.admin.submit(GetData(broker_path(node)))
+        except NoNodeError:
+            return 0
+        owner: int = found.stat.ephemeral_owner  # type: ignore[attr-defined]
+        return owner
+
+    # --- waiting
+
+    def wait_for_controller(self, *, other_than: int | None = None, timeout_s: float = WAIT_S) -> int:
+        """The node that /controller names once it is not `other_than`."""
+        wait = self._cluster.wait_for_controller(other_than=other_than, timeout_s=scaled(timeout_s))
+        return self._loop.call(wait)
+
+    def wait_until_online(self, topic: str | None = None, *, timeout_s: float = WAIT_S) -> None:
+        """Until every partition (of `topic`) has a leader."""
+
+        async def check() -> str | None:
+            tree = await self._cluster.tree()
+            for tp, now in sorted(tree.partitions.items()):
+                if (topic is None or tp.topic == topic) and (now.state is None or now.state.leader < 0):
+                    return f"{tp} has no leader"
+            return None
+
+        self._loop.call(
+            self._cluster.wait_until(
+                f"the partitions{f' of {topic}' if topic else ''} are online", check, timeout_s=scaled(timeout_s)
+            )
+        )
+
+    def wait_until_converged(self, *, timeout_s: float = WAIT_S) -> None:
+        """Until one controller is active and owns /controller, and every partition with a live in-sync replica is led, with
+        all live replicas in its ISR, and all nodes have been told the same."""
+        self._loop.call(self._cluster.wait_until_converged(timeout_s=scaled(timeout_s)))
+
+    # --- the end
+
+    def close(self) -> None:
+        """Ends everything; ZooKeeper's transaction log is left in `directory`/zookeeper. Idempotent."""
+        try:
+            if self._zk is not None:
+                self._zk.stop()
+                self._zk.close()
+                self._zk = None
+        finally:
+            self._loop.call(self._cluster.stop(keep_log_in=self.directory / "zookeeper"))
