@@ -1,0 +1,154 @@
+"""The plugin as a stranger's project sees it: each test runs pytest in a process of its own."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HEAVY = ("kazoo", "kafka", "docker", "pyspark", "aiohttp", "toxiproxy", "requests", "kcontroller_chaos", "asyncio")
+
+
+@pytest.fixture(autouse=True)
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    for name in list(os.environ):
+        if name.startswith("PYTEST_XDIST"):
+            monkeypatch.delenv(name)
+
+
+# --- an unrelated project --------------------------------------------------------------------------------------------
+
+
+def test_an_unrelated_project_imports_nothing_heavy(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        f"""
+        import sys
+
+        def test_light():
+            assert [name for name in {HEAVY[:-1]!r} if name in sys.modules] == []
+        """
+    )
+    ran = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:pytester")
+    ran.assert_outcomes(passed=1)
+
+
+def test_options_markers_and_fixtures_are_listed(pytester: pytest.Pytester) -> None:
+    helped = pytester.runpytest_subprocess("--help").stdout.str()
+    for option in ("backend", "keep", "timeout-scale", "seed", "plugin", "unknown", "zookeeper", "require"):
+        assert f"--kc-{option}=" in helped
+    for ini in ("kc_campaigns", "kc_plugins", "kc_timeout_scale"):
+        assert ini in helped
+    assert "@pytest.mark.kcontroller(nodes=3" in pytester.runpytest_subprocess("--markers").stdout.str()
+    fixtures = pytester.runpytest_subprocess("--fixtures").stdout.str()
+    for fixture in ("kc_settings", "zookeeper", "zk", "toxiproxy", "kcluster"):
+        assert f"\n{fixture}" in fixtures
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--kc-backend=docker", "--kc-backend: 'docker': must be one of process"),
+        ("--kc-timeout-scale=0", "--kc-timeout-scale: '0': must be a number above 0"),
+        ("--kc-seed=x", "--kc-seed: 'x': invalid literal"),
+        ("--kc-zookeeper=there", "--kc-zookeeper: 'there': must be `embedded` or HOST:PORT"),
+        ("--kc-require=jaba", "--kc-require: 'jaba': must be one of java, toxiproxy"),
+    ],
+)
+def test_a_bad_option_is_a_usage_error_in_one_line(pytester: pytest.Pytester, option: str, message: str) -> None:
+    pytester.makepyfile("def test_nothing(): pass")
+    ran = pytester.runpytest_subprocess(option)
+    assert ran.ret == pytest.ExitCode.USAGE_ERROR
+    ran.stderr.fnmatch_lines([f"ERROR: {message.replace('[', '[[]')}*"])
+    assert "Traceback" not in ran.stderr.str()
+
+
+def test_options_win_over_ini_keys_and_those_over_the_environment(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytester.makepyfile(
+        """
+        import os
+
+        def test_it(kc_settings):
+            print("SEEN", kc_settings.timeout_scale, os.environ["KC_TIMEOUT_SCALE"], kc_settings.plugins)
+        """
+    )
+    monkeypatch.setenv("KC_TIMEOUT_SCALE", "2")
+    pytester.runpytest_subprocess("-s").stdout.fnmatch_lines(["*SEEN 2.0 2* ()*"])
+    pytester.makeini("[pytest]\nkc_timeout_scale = 3\nkc_plugins =\n  mine.one\n")
+    pytester.runpytest_subprocess("-s").stdout.fnmatch_lines(["*SEEN 3.0 3.0 ('mine.one',)*"])
+    ran = pytester.runpytest_subprocess("-s", "--kc-timeout-scale=4", "--kc-plugin=mine.two")
+    ran.stdout.fnmatch_lines(["*SEEN 4.0 4.0 ('mine.one', 'mine.two')*"])
+
+
+# --- campaign files ---------------------------------------------------------------------------------------------------
+
+
+def project(pytester: pytest.Pytester, campaign: str = "smoke") -> None:
+    """A project with tests/, chaos/campaigns/ and testpaths that names only tests/."""
+    pytester.makeini("[pytest]\nkc_campaigns = chaos/campaigns/*.toml\ntestpaths = tests\n")
+    folder = pytester.mkdir("chaos") / "campaigns"
+    folder.mkdir()
+    (folder / "smoke.toml").write_text((ROOT / "chaos/campaigns" / f"{campaign}.toml").read_text())
+    tests = pytester.mkdir("tests")
+    (tests / "test_plain.py").write_text("def test_plain(): pass\n")
+
+
+def collected(pytester: pytest.Pytester, *arguments: str) -> list[str]:
+    ran = pytester.runpytest_subprocess("--collect-only", "-q", *arguments)
+    assert ran.ret in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED), ran.stdout.str() + ran.stderr.str()
+    return [line for line in ran.outlines if "::" in line]
+
+
+def test_campaigns_are_collected_although_testpaths_names_another_folder(pytester: pytest.Pytester) -> None:
+    project(pytester)
+    items = collected(pytester)
+    assert items[0] == "tests/test_plain.py::test_plain"
+    assert items[1] == "chaos/campaigns/smoke.toml::seed-1"
+    assert len(items) == len(set(items)) > 2
+    assert collected(pytester, "-k", "seed-2") == ["chaos/campaigns/smoke.toml::seed-2"]
+    assert collected(pytester, "-m", "chaos") == items[1:]
+    assert collected(pytester, "--kc-seed=77") == [items[0], "chaos/campaigns/smoke.toml::seed-77"]
+
+
+def test_without_testpaths_they_are_collected_once(pytester: pytest.Pytester) -> None:
+    project(pytester)
+    pytester.makeini("[pytest]\nkc_campaigns = chaos/campaigns/*.toml\n")
+    items = collected(pytester)
+    assert "chaos/campaigns/smoke.toml::seed-1" in items
+    assert len(items) == len(set(items))
+
+
+def test_with_paths_on_the_command_line_only_a_campaign_file_itself_is_collected(pytester: pytest.Pytester) -> None:
+    project(pytester)
+    assert collected(pytester, "tests") == ["tests/test_plain.py::test_plain"]
+    assert collected(pytester, "chaos") == []
+    assert collected(pytester, ".") == ["tests/test_plain.py::test_plain"]
+    assert collected(pytester, "chaos/campaigns/smoke.toml::seed-2") == ["chaos/campaigns/smoke.toml::seed-2"]
+    assert "chaos/campaigns/smoke.toml::seed-1" in collected(pytester, "chaos/campaigns/smoke.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("[campaign\n", "*smoke.toml*"), ('[campaign]\nname = "x"\nduratoin_s = 3\n', "*duratoin_s*")],
+)
+def test_a_broken_campaign_is_one_clean_message_and_nothing_runs(
+    pytester: pytest.Pytester, text: str, message: str
+) -> None:
+    project(pytester)
+    (pytester.path / "chaos/campaigns/smoke.toml").write_text(text)
+    ran = pytester.runpytest_subprocess()
+    assert ran.ret == pytest.ExitCode.INTERRUPTED
+    ran.stdout.fnmatch_lines(["*ERROR collecting chaos/campaigns/smoke.toml*", message])
+    ran.assert_outcomes(errors=1)
+    assert "Traceback" not in ran.stdout.str()
+
+
+def test_a_glob_that_matches_nothing_is_a_usage_error(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nkc_campaigns = chaos/*.tmol\n")
+    ran = pytester.runpytest_subprocess()
+    assert ran.ret == pytest.ExitCode.USAGE_ERROR
+    ran.stderr.fnmatch_lines(["ERROR: kc_campaigns: no file matches*"])

@@ -1,0 +1,83 @@
+"""`kill -9` of a running pytest leaves no process and no temporary directory of ours."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from pytest_kcontroller.cluster.timing import scaled
+
+USES_A_CLUSTER = """
+import pathlib, time
+
+def test_it(kcluster):
+    kcluster.wait_for_controller()
+    pathlib.Path("up").touch()
+    time.sleep(600)
+"""
+
+
+def wait(what: str, check: Callable[[], object], limit_s: float) -> None:
+    deadline = time.monotonic() + scaled(limit_s)  # noqa: TID251  # the time of the test itself
+    while check():
+        if time.monotonic() > deadline:  # noqa: TID251
+            pytest.fail(f"not within {scaled(limit_s):g} s: {what}: {check()}")
+        time.sleep(0.05)  # noqa: TID251
+
+
+def ours(mark: str) -> list[str]:
+    """Living processes with `mark` in their environment (they inherit it from the killed pytest)."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.status() != psutil.STATUS_ZOMBIE and process.environ().get("KC_TEST_MARK") == mark:
+                found.append(
+                    f"{process.pid} {' '.join(process.cmdline())[:100]} {process.environ().get('KCONTROLLER_SESSION')}"
+                )
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue
+    return found
+
+
+def test_kill_9_of_pytest_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "test_uses.py").write_text(USES_A_CLUSTER)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    mark = uuid.uuid4().hex
+    surroundings = {**os.environ, "KC_TEST_MARK": mark, "TMPDIR": str(temporary)}
+    surroundings = {name: value for name, value in surroundings.items() if not name.startswith("PYTEST_")}
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "--kc-require=java",
+        f"--basetemp={tmp_path / 'base'}",
+    ]
+    log = (tmp_path / "pytest.log").open("w")
+    running = subprocess.Popen(command, cwd=tmp_path, env=surroundings, stdout=log, stderr=subprocess.STDOUT)
+    try:
+        up = tmp_path / "up"
+        wait(
+            "the cluster is up",
+            lambda: not up.exists() and (running.poll() is None or pytest.fail(Path(log.name).read_text())),
+            60,
+        )
+        before = ours(mark)
+        assert sum("KCONTROLLER" in line or "pytest_kcontroller" in line for line in before) >= 4, before
+    finally:
+        running.send_signal(signal.SIGKILL)
+        running.wait()
+        log.close()
+    wait("every process ends", lambda: ours(mark), 15)
+    wait("every temporary directory goes", lambda: sorted(temporary.iterdir()), 15)
