@@ -85,11 +85,9 @@ def test_help_names_the_commands_and_imports_nothing_heavy() -> None:
         (["--id", "0", "--set", "colour=red"], "--set: there is no setting 'colour'"),
         (["--id", "0", "--set", "selectors.offline=oflfine"], "did you mean 'offline'"),
         (["--id", "0", "--set", "mutant=KAFKA-1"], "there is no mutant 'KAFKA-1'"),
-        (["--id", "0", "--set", "plugins=[\"no_such\"]"], "the plugin no_such cannot be imported"),
+        (["--id", "0", "--set", 'plugins=["no_such"]'], "the plugin no_such cannot be imported"),
     ],
 )
-def test_a_bad_argument_of_node_is_named(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
-) -> None:
+def test_a_bad_argument_of_node_is_named(capsys: pytest.CaptureFixture[str], arguments: list[str], says: str) -> None:
     assert cli.main(["node", "--zookeeper", "127.0.0.1:1", *arguments]) == 2
     assert says in capsys.readouterr().err
