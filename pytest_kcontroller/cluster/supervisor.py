@@ -1,0 +1,96 @@
+"""Ends a process when its owner dies. Run as a script (`python -I -S supervisor.py`), imports only the standard library.
+
+    supervisor.py OWNER_FD STATUS_FD CLEANUP... -- COMMAND ...
+
+OWNER_FD is the read end of a pipe whose write end only the owner holds: end of file means that the owner is gone, whatever
+ended it, SIGKILL too. Then the child's process group gets SIGKILL (stopped processes as well) and the CLEANUP directories
+are removed. STATUS_FD gets two lines: the child's pid, and at its end its status (negative: the signal).
+
+A byte on OWNER_FD is the owner's order to kill the group; nothing is removed then.
+
+The child leads a process group of its own, so that Ctrl-C in a terminal reaches the owner only: it decides what to end.
+PR_SET_PDEATHSIG ends the child should the supervisor itself be killed (the signal follows the thread that forked, and this
+process has only one).
+"""
+
+import ctypes
+import os
+import select
+import shutil
+import signal
+import sys
+
+PR_SET_PDEATHSIG = 1
+
+
+def main() -> int:
+    owner, status = int(sys.argv[1]), int(sys.argv[2])
+    split = sys.argv.index("--")
+    cleanup, command = sys.argv[3:split], sys.argv[split + 1 :]
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    wake_read, wake_write = os.pipe()
+    os.set_blocking(wake_write, False)
+    signal.set_wakeup_fd(wake_write)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    child = os.fork()
+    if child == 0:
+        become(command, keep_closed=(owner, status, wake_read, wake_write))
+    os.write(status, f"{child}\n".encode())
+    code = watch(owner, wake_read, child)
+    if code is None:
+        remove(cleanup)
+    else:
+        os.write(status, f"{code}\n".encode())
+    return 0
+
+
+def become(command: list[str], keep_closed: tuple[int, ...]) -> None:
+    """In the child: its own group, the parent-death signal, the command."""
+    os.setpgid(0, 0)
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    for fd in keep_closed:
+        os.close(fd)
+    try:
+        os.execvp(command[0], command)
+    except OSError as bad:
+        print(f"{command[0]}: {bad.strerror}", file=sys.stderr, flush=True)
+        os._exit(127)
+
+
+def watch(owner: int, wake: int, child: int) -> int | None:
+    """Until the child has ended; then nothing of its group is left. None: the owner is gone."""
+    while True:
+        ready, _, _ = select.select([owner, wake], [], [])
+        if wake in ready:
+            os.read(wake, 512)
+            pid, raw = os.waitpid(child, os.WNOHANG)
+            if pid:
+                kill_group(child)
+                return os.waitstatus_to_exitcode(raw)
+        if owner in ready:
+            order = os.read(owner, 1)
+            kill_group(child)
+            if not order:
+                os.waitpid(child, 0)
+                return None
+
+
+def kill_group(child: int) -> None:
+    try:
+        os.killpg(child, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def remove(directories: list[str]) -> None:
+    for directory in directories:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
