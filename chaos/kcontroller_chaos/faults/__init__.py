@@ -1,0 +1,45 @@
+"""Faults: one module per kind, found with pkgutil. What a campaign may say of a fault is declared once, in its `Fault`."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from kcontroller_chaos.injection import FaultWork
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """What a kind of fault is called and which parameters it has: the fields of the subclass, each with a default.
+
+    A field's metadata may have `unit`, `help` and `choices` (the names that it may take).
+    """
+
+    kind: ClassVar[str]
+    modes: ClassVar[tuple[str, ...]] = ()
+    """Ways to do it; the first is the default. Empty: there is only one."""
+    work: ClassVar[Mapping[str, Callable[[], Any]]]
+    """Mode (or "") -> what makes the FaultWork."""
+
+
+@cache
+def kinds() -> Mapping[str, type[Fault]]:
+    """Kind -> declaration, by name: the `Fault` subclass of every module here."""
+    found: dict[str, type[Fault]] = {}
+    for module in sorted(module.name for module in pkgutil.iter_modules(__path__, f"{__name__}.")):
+        for value in vars(importlib.import_module(module)).values():
+            if isinstance(value, type) and issubclass(value, Fault) and value is not Fault:
+                found[value.kind] = value
+    return dict(sorted(found.items()))
+
+
+def work_of(kind: str, mode: str | None = None) -> FaultWork:
+    """What injects, observes and heals. Raises KeyError: campaigns are checked before anything asks."""
+    fault = kinds()[kind]
+    work: FaultWork = fault.work[mode or (fault.modes[0] if fault.modes else "")]()
+    return work
