@@ -1,0 +1,295 @@
+"""Campaign files: TOML in, frozen values out. Nothing starts before the whole file is valid."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import hashlib
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from kcontroller_chaos import keys
+from kcontroller_chaos.faults import Fault, kinds
+from kcontroller_chaos.keys import REQUIRED, Key, Section
+from kcontroller_chaos.toml_lines import Lines
+from pytest_kcontroller.errors import UsageError
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "object": (dict,),
+    "plugin": (str, dict),
+    "seeds": (str, list),
+}
+_SAID = {"string": "a text", "integer": "a whole number", "number": "a number", "boolean": "true or false"}
+_SAID |= {"object": "a table", "plugin": "a name or a table", "seeds": '"1..20" or a list of whole numbers'}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSpec:
+    """What the campaign is played on; times in milliseconds."""
+
+    nodes: int
+    zookeeper: int
+    session_timeout_ms: int
+    assignment: Any
+    selectors: Mapping[str, Any]
+    config: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicSpec:
+    name: str
+    partitions: int
+    replication_factor: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdminAction:
+    """One action at one time (seconds from the start)."""
+
+    action: str
+    at_s: float
+    topic: str
+    partitions: int
+    replication_factor: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultSpec:
+    """One fault. Exactly one of `at_s` and `when` is set, at most one of `duration_s` and `until`."""
+
+    id: str
+    kind: str
+    mode: str | None
+    target: str
+    at_s: float | None
+    when: str | None
+    after_ms: float
+    duration_s: float | None
+    until: str | None
+    fault: Fault
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return dataclasses.asdict(self.fault)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Campaign:
+    """A valid campaign file; `sha256` is of its bytes."""
+
+    name: str
+    file: str
+    sha256: str
+    duration_s: float
+    seeds: tuple[int, ...]
+    cluster: ClusterSpec
+    topics: tuple[TopicSpec, ...] = ()
+    workload: tuple[AdminAction, ...] = ()
+    faults: tuple[FaultSpec, ...] = field(default=())
+
+
+def load_campaign(path: Path) -> Campaign:
+    """Reads and checks a campaign file. Raises UsageError naming file, line and key."""
+    try:
+        data = path.read_bytes()
+        text = data.decode("utf-8")
+    except OSError as bad:
+        raise UsageError(f"cannot be read ({bad.strerror})", where=str(path)) from None
+    except UnicodeDecodeError as bad:
+        raise UsageError(f"is not UTF-8 (byte {bad.start})", where=str(path)) from None
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as bad:
+        line = re.search(r"at line (\d+)", str(bad))
+        where = f"{path}:{line[1]}" if line else str(path)
+        raise UsageError(f"is no TOML: {bad}", where=where, hint="correct the line") from None
+    return _Reader(str(path), Lines.of(text)).campaign(table, hashlib.sha256(data).hexdigest())
+
+
+def parse_seeds(value: object) -> tuple[int, ...]:
+    """`"1..50"`, `"3"`, `"1,4,7"` or a list of whole numbers. Raises ValueError."""
+    if isinstance(value, list):
+        if not value or not all(isinstance(seed, int) and not isinstance(seed, bool) for seed in value):
+            raise ValueError("a list of seeds has whole numbers, at least one")
+        return tuple(dict.fromkeys(value))
+    seeds: list[int] = []
+    for part in str(value).split(","):
+        found = re.fullmatch(r"\s*(\d+)(?:\.\.(\d+))?\s*", part)
+        if found is None or int(found[2] or found[1]) < int(found[1]):
+            raise ValueError(f'{value!r} is not seeds: write "1..20", "3" or "1,4,7"')
+        seeds += range(int(found[1]), int(found[2] or found[1]) + 1)
+    return tuple(dict.fromkeys(seeds))
+
+
+def nearest(name: str, valid: Iterable[str]) -> str:
+    """A hint: the valid name that is most like `name`, else all of them."""
+    valid = sorted(valid)
+    close = difflib.get_close_matches(name, valid, n=1)
+    return f"did you mean `{close[0]}`?" if close else f"there are: {', '.join(valid)}"
+
+
+class _Reader:
+    def __init__(self, file: str, lines: Lines) -> None:
+        self._file, self._lines = file, lines
+
+    def campaign(self, table: dict[str, Any], sha256: str) -> Campaign:
+        known = {section.name: section for section in keys.sections()}
+        for name in table:
+            if name not in known:
+                self._fail(name, 0, "", f"there is no section `{name}`", nearest(name, known))
+        rows = {name: self._rows(section, table.get(name)) for name, section in known.items()}
+        head, cluster = rows["campaign"][0], ClusterSpec(**rows["cluster"][0])
+        if not _NAME.fullmatch(head["name"]):
+            self._fail("campaign", 0, "name", f"{head['name']!r} is no name", "letters, digits, hyphens")
+        try:
+            seeds = parse_seeds(head["seeds"])
+        except ValueError as bad:
+            self._fail("campaign", 0, "seeds", str(bad), "")
+        for section in ("topics", "workload"):
+            self._replication(section, rows[section], cluster.nodes)
+        return Campaign(
+            name=head["name"],
+            file=self._file,
+            sha256=sha256,
+            duration_s=head["duration_s"],
+            seeds=seeds,
+            cluster=cluster,
+            topics=tuple(TopicSpec(**row) for row in rows["topics"]),
+            workload=self._workload(rows["workload"], head["duration_s"]),
+            faults=self._faults(rows["faults"], cluster, head["duration_s"]),
+        )
+
+    def _rows(self, section: Section, value: Any) -> list[dict[str, Any]]:
+        if value is None and section.required:
+            self._fail(section.name, 0, "", f"the section [{section.name}] is missing", "")
+        if value is None:
+            return [] if section.many else [self._row(section, 0, {})]
+        tables = value if section.many else [value]
+        if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+            title = f"[[{section.name}]]" if section.many else f"[{section.name}]"
+            self._fail(section.name, 0, "", f"`{section.name}` is no table", f"write {title}")
+        return [self._row(section, index, table) for index, table in enumerate(tables)]
+
+    def _row(self, section: Section, index: int, table: dict[str, Any]) -> dict[str, Any]:
+        for name in table:
+            if name not in section.names:
+                self._fail(section.name, index, name, f"there is no key `{name}`", nearest(name, section.names))
+        row: dict[str, Any] = {}
+        for key in section.keys:
+            if key.name in table:
+                self._check(section.name, index, key, table[key.name])
+            elif key.default is REQUIRED:
+                self._fail(section.name, index, key.name, f"the key `{key.name}` is missing", key.help)
+            row[key.name] = table.get(key.name, key.default)
+        if section.name == "faults":
+            row["_given"] = tuple(table)
+        return row
+
+    def _check(self, section: str, index: int, key: Key, value: Any) -> None:
+        if not isinstance(value, _TYPES[key.type]) or (isinstance(value, bool) and key.type != "boolean"):
+            self._fail(section, index, key.name, f"{value!r} is not {_SAID[key.type]}", key.help)
+        if key.type == "plugin" and isinstance(value, dict) and not isinstance(value.get("name"), str):
+            self._fail(section, index, key.name, "the table has no `name`", key.help)
+        if key.least is not None and isinstance(value, int | float) and value < key.least:
+            unit = f" {key.unit}" if key.unit else ""
+            self._fail(section, index, key.name, f"{value} is less than {key.least:g}{unit}", key.help)
+        if not key.choices:
+            return
+        for name in value if isinstance(value, dict) else (str(value),):
+            if name not in key.choices:
+                self._fail(section, index, key.name, f"{name!r} is not known", nearest(name, key.choices))
+
+    def _replication(self, section: str, rows: list[dict[str, Any]], nodes: int) -> None:
+        for index, row in enumerate(rows):
+            if row["replication_factor"] > nodes:
+                what = f"{row['replication_factor']} replicas do not fit on {nodes} nodes"
+                self._fail(section, index, "replication_factor", what, "")
+
+    def _workload(self, rows: list[dict[str, Any]], duration_s: float) -> tuple[AdminAction, ...]:
+        actions = []
+        for index, row in enumerate(rows):
+            if row.pop("kind") == "none":
+                continue
+            for name in ("action", "at_s", "topic"):
+                if row[name] is None:
+                    self._fail("workload", index, name, f"the key `{name}` is missing", "")
+            self._in_time("workload", index, row["at_s"], duration_s)
+            actions.append(AdminAction(**row))
+        return tuple(actions)
+
+    def _faults(self, rows: list[dict[str, Any]], cluster: ClusterSpec, duration_s: float) -> tuple[FaultSpec, ...]:
+        for index, row in enumerate(rows):
+            row["id"] = f"fault-{index}" if row["id"] is None else row["id"]
+            if not _NAME.fullmatch(row["id"]):
+                self._fail("faults", index, "id", f"{row['id']!r} is no name", "letters, digits, hyphens")
+            if row["id"] in [other["id"] for other in rows[:index]]:
+                self._fail("faults", index, "id", f"two faults are called {row['id']!r}", "give one another id")
+        ids = {row["id"]: row["kind"] for row in rows}
+        return tuple(self._fault(index, row, ids, cluster, duration_s) for index, row in enumerate(rows))
+
+    def _fault(
+        self, index: int, row: dict[str, Any], ids: Mapping[str, str], cluster: ClusterSpec, duration_s: float
+    ) -> FaultSpec:
+        kind = kinds()[row["kind"]]
+        given, own = row.pop("_given"), {key.name: key for key in keys.parameters(kind)}
+        common = {key.name for key in keys.FAULT_KEYS}
+        for name in given:
+            if name not in common | own.keys():
+                what = f"a fault of the kind {kind.kind} has no key `{name}`"
+                self._fail("faults", index, name, what, nearest(name, common | own.keys()))
+        if row["mode"] is not None and row["mode"] not in kind.modes:
+            hint = nearest(row["mode"], kind.modes) if kind.modes else "leave the key out"
+            self._fail("faults", index, "mode", f"{kind.kind} has no mode {row['mode']!r}", hint)
+        row["mode"] = row["mode"] or (kind.modes[0] if kind.modes else None)
+        if (row["at_s"] is None) == (row["when"] is None):
+            self._fail("faults", index, "when", "a fault has either `at_s` or `when`", "")
+        if row["duration_s"] is not None and row["until"] is not None:
+            self._fail("faults", index, "until", "a fault has either `duration_s` or `until`", "")
+        if row["at_s"] is not None:
+            self._in_time("faults", index, row["at_s"], duration_s)
+        for name in ("when", "until"):
+            self._trigger(index, name, row, ids)
+        self._target(index, row["target"], cluster)
+        mine = {name: row[name] for name in own if name in given}
+        return FaultSpec(**{name: row[name] for name in sorted(common)}, fault=kind(**mine))
+
+    def _trigger(self, index: int, name: str, row: dict[str, Any], ids: Mapping[str, str]) -> None:
+        if (trigger := row[name]) is None or trigger in keys.TRIGGERS[3:]:
+            return
+        event, _, fault = trigger.partition(":")
+        if event not in ("observed", "healed", "answered"):
+            self._fail("faults", index, name, f"{trigger!r} is no trigger", nearest(trigger, keys.TRIGGERS))
+        if fault not in ids:
+            self._fail("faults", index, name, f"no fault has the id {fault!r}", nearest(fault, ids))
+        if fault == row["id"] and (name == "when" or event == "healed"):
+            self._fail("faults", index, name, f"the fault {fault!r} waits for itself", "name another one")
+        if event == "answered" and ids[fault] != "hold":
+            self._fail("faults", index, name, f"{fault!r} is no hold: only a held write is answered", "")
+
+    def _target(self, index: int, target: str, cluster: ClusterSpec) -> None:
+        name, _, argument = target.partition(":")
+        if target in keys.TARGETS[:4]:
+            return
+        if name == "node" and argument.isdigit():
+            if int(argument) >= cluster.nodes:
+                self._fail("faults", index, "target", f"there is no node {argument}", f"0 to {cluster.nodes - 1}")
+        elif not (name == "leader-of" and re.fullmatch(r".+-\d+", argument)):
+            self._fail("faults", index, "target", f"{target!r} is no target", nearest(target, keys.TARGETS))
+
+    def _in_time(self, section: str, index: int, at_s: float, duration_s: float) -> None:
+        if at_s > duration_s:
+            self._fail(section, index, "at_s", f"{at_s:g} s is after the end ({duration_s:g} s)", "")
+
+    def _fail(self, section: str, index: int, key: str, what: str, hint: str) -> NoReturn:
+        place = f"`{section}.{key}`" if key else f"`{section}`"
+        where = f"{self._file}:{self._lines.find(section, index, key)}: {place}"
+        raise UsageError(what, where=where, hint=hint)

@@ -1,0 +1,210 @@
+"""The keys of a campaign file, declared once: this table checks files, makes the JSON schema and the table in the docs."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kcontroller_chaos.faults import Fault, kinds
+
+REQUIRED: Any = object()
+"""The default of a key that has none."""
+
+TARGETS = ("controller", "new-controller", "others", "random", "node:N", "leader-of:TOPIC-N")
+TRIGGERS = ("observed:FAULT", "healed:FAULT", "answered:FAULT", "epoch.changed", "leader.elected")
+REASONS = ("offline", "reassigned", "preferred", "controlled_shutdown")
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """`type` is a JSON schema type or one of: seeds, plugin. `choices`: the only values; of a table, its only keys."""
+
+    name: str
+    type: str
+    help: str
+    default: Any = None
+    unit: str = ""
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One table, or with `many` an array of tables."""
+
+    name: str
+    help: str
+    keys: tuple[Key, ...]
+    many: bool = False
+    required: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(key.name for key in self.keys)
+
+
+CAMPAIGN = Section(
+    "campaign",
+    "what is played",
+    (
+        Key("name", "string", "names the run directories: letters, digits, hyphens", REQUIRED),
+        Key("duration_s", "number", "how long faults and workload go on", REQUIRED, "s", least=0.1),
+        Key("seeds", "seeds", '"1..20" or a list of whole numbers; one run each', "1..1"),
+    ),
+    required=True,
+)
+CLUSTER = Section(
+    "cluster",
+    "what it is played on",
+    (
+        Key("nodes", "integer", "number of nodes, ids from 0", 3, least=1),
+        Key("zookeeper", "integer", "number of ZooKeeper servers", 1, choices=("1",)),
+        Key("session_timeout_ms", "integer", "session time-out that nodes ask ZooKeeper for", 3000, "ms", least=1),
+        Key("assignment", "plugin", "assignment strategy, or {name = ..., options}", "striped"),
+        Key("selectors", "object", "reason -> leader selector, or {name = ..., options}", {}, choices=REASONS),
+        Key("config", "object", "Kafka's settings of the nodes, by Kafka's names", {}),
+    ),
+)
+TOPICS = Section(
+    "topics",
+    "topics that exist before the run begins",
+    (
+        Key("name", "string", "name", REQUIRED),
+        Key("partitions", "integer", "number of partitions", 1, least=1),
+        Key("replication_factor", "integer", "replicas of each partition, at most the number of nodes", 1, least=1),
+    ),
+    many=True,
+)
+WORKLOAD = Section(
+    "workload",
+    "what is asked of the cluster meanwhile",
+    (
+        Key("kind", "string", "admin: one action at one time; none: nothing", REQUIRED, choices=("admin", "none")),
+        Key("action", "string", "of admin: what to do", None, choices=("create_topic",)),
+        Key(
+            "at_s",
+            "number",
+            "of admin: when, from the start of the run; the seed moves it a little",
+            None,
+            "s",
+            least=0,
+        ),
+        Key("topic", "string", "of create_topic: its name", None),
+        Key("partitions", "integer", "of create_topic: number of partitions", 1, least=1),
+        Key("replication_factor", "integer", "of create_topic: replicas of each partition", 1, least=1),
+    ),
+    many=True,
+)
+FAULT_KEYS = (
+    Key("kind", "string", "what is done", REQUIRED),
+    Key("id", "string", "what other faults call it; default: fault-N, from 0 in the order of the file", None),
+    Key("target", "string", "the node: " + ", ".join(TARGETS), "controller"),
+    Key("mode", "string", "how, for kinds that have modes; default: the kind's first", None),
+    Key("at_s", "number", "when, from the start of the run; the seed moves it a little", None, "s", least=0),
+    Key("when", "string", "instead of at_s, what it waits for: " + ", ".join(TRIGGERS), None),
+    Key("after_ms", "number", "with when: so long after that", 0, "ms", least=0),
+    Key("duration_s", "number", "until it is healed; default: as soon as it is observed", None, "s", least=0),
+    Key("until", "string", "instead of duration_s, what ends it (as when)", None),
+)
+
+_JSON_TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
+
+
+def parameters(kind: type[Fault]) -> tuple[Key, ...]:
+    """The keys that the fields of a fault's declaration make."""
+    return tuple(
+        Key(
+            field.name,
+            _JSON_TYPES[str(field.type)],
+            f"of {kind.kind}: {field.metadata.get('help', '')}",
+            field.default,
+            field.metadata.get("unit", ""),
+            tuple(field.metadata.get("choices", ())),
+        )
+        for field in dataclasses.fields(kind)
+    )
+
+
+def faults_section() -> Section:
+    """The keys of all kinds; which of them a kind takes is checked by `campaign`."""
+    known = kinds()
+    kind, *rest = FAULT_KEYS
+    every = {key.name: key for fault in known.values() for key in parameters(fault)}
+    return Section(
+        "faults",
+        "what is done to it",
+        (dataclasses.replace(kind, choices=tuple(known)), *rest, *every.values()),
+        many=True,
+    )
+
+
+def sections() -> tuple[Section, ...]:
+    """All sections, in the order of the docs."""
+    return CAMPAIGN, CLUSTER, TOPICS, WORKLOAD, faults_section()
+
+
+def json_schema() -> dict[str, Any]:
+    """The schema that is published as campaign.schema.json (JSON Schema 2020-12)."""
+    known = sections()
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "kcontroller campaign",
+        "type": "object",
+        "additionalProperties": False,
+        "required": [section.name for section in known if section.required],
+        "properties": {section.name: _section_schema(section) for section in known},
+    }
+
+
+def _section_schema(section: Section) -> dict[str, Any]:
+    table: dict[str, Any] = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {key.name: _key_schema(key) for key in section.keys},
+    }
+    if required := [key.name for key in section.keys if key.default is REQUIRED]:
+        table["required"] = required
+    return {"type": "array", "items": table} if section.many else table
+
+
+def _key_schema(key: Key) -> dict[str, Any]:
+    schema: dict[str, Any] = {"description": f"{key.help} ({key.unit})" if key.unit else key.help}
+    if key.type == "seeds":
+        schema["oneOf"] = [{"type": "string", "pattern": r"^\d+(\.\.\d+)?$"}, _array({"type": "integer"})]
+    elif key.type == "plugin":
+        schema["type"] = ["string", "object"]
+    else:
+        schema["type"] = key.type
+    if key.type == "object" and key.choices:
+        schema |= {
+            "additionalProperties": False,
+            "properties": {name: {"type": ["string", "object"]} for name in key.choices},
+        }
+    elif key.choices:
+        schema["enum"] = [int(choice) if key.type == "integer" else choice for choice in key.choices]
+    if key.least is not None:
+        schema["minimum"] = key.least
+    if key.default is not REQUIRED and key.default is not None:
+        schema["default"] = key.default
+    return schema
+
+
+def _array(items: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": dict(items), "minItems": 1, "uniqueItems": True}
+
+
+def docs_table() -> str:
+    """The key tables of docs/campaigns.md, in Markdown."""
+    lines: list[str] = []
+    for section in sections():
+        title = f"[[{section.name}]]" if section.many else f"[{section.name}]"
+        lines += [f"### `{title}`: {section.help}", "", "| key | type | default | what |", "|---|---|---|---|"]
+        for key in section.keys:
+            default = "required" if key.default is REQUIRED else "" if key.default is None else f"`{key.default}`"
+            choices = f" (one of {', '.join(key.choices)})" if key.choices else ""
+            kind = f"{key.type}, {key.unit}" if key.unit else key.type
+            lines.append(f"| `{key.name}` | {kind} | {default} | {key.help}{choices} |")
+        lines.append("")
+    return "\n".join(lines)

@@ -1,0 +1,115 @@
+"""Schedules: a campaign and a seed become timed actions. Pure; each action draws from a stream of its own name, so that a
+fault more does not move the others."""
+
+from __future__ import annotations
+
+import json
+import random  # noqa: TID251 - the type only; streams come from the runtime
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kcontroller_chaos.campaign import AdminAction, Campaign, FaultSpec
+from pytest_kcontroller.errors import UsageError
+from pytest_kcontroller.runtime.rng import NamedRng
+
+JITTER_US = 200_000
+"""A time in a campaign is moved by at most this much, either way."""
+ADMIN = "admin"
+FAULT = "fault"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """One fault or admin action. Times are run times and lengths in microseconds; `at_us` None: it waits for `when`.
+
+    A fault's `kind` is the fault's, an admin action's the action's (create_topic). `stream` names the random stream that
+    a drawn target comes from: `Schedule.rng`.
+    """
+
+    id: str
+    what: str
+    kind: str
+    stream: str
+    mode: str | None = None
+    target: str | None = None
+    at_us: int | None = None
+    when: str | None = None
+    after_us: int = 0
+    duration_us: int | None = None
+    until: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Timed actions first, by time; then those that wait for something, in the order of the file."""
+
+    seed: int
+    actions: tuple[Action, ...]
+
+    def rng(self, action: Action) -> random.Random:
+        """What the engine draws this action's target from."""
+        return NamedRng(self.seed).stream(f"{action.stream}/target")
+
+    def save(self, path: Path) -> None:
+        lines = [json.dumps({"seed": self.seed, **asdict(action)}, separators=(",", ":")) for action in self.actions]
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path, seed: int = 0) -> Schedule:
+        """`seed` is that of a schedule without actions. Raises UsageError naming file and line."""
+        actions: list[Action] = []
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as bad:
+            raise UsageError(f"no schedule: {bad}", where=str(path)) from None
+        for number, line in enumerate(text.splitlines(), start=1):
+            try:
+                value = json.loads(line)
+                seed = value.pop("seed")
+                actions.append(Action(**value))
+            except (ValueError, TypeError, KeyError, AttributeError) as bad:
+                raise UsageError(f"no action: {bad}", where=f"{path}:{number}") from None
+        return cls(seed, tuple(actions))
+
+
+def draw(campaign: Campaign, seed: int) -> Schedule:
+    """The schedule of this campaign and seed."""
+    rng = NamedRng(seed)
+    actions = [_admin(spec, f"schedule/admin-{n}", rng, f"admin-{n}") for n, spec in enumerate(campaign.workload)]
+    actions += [_fault(spec, f"schedule/fault-{n}", rng) for n, spec in enumerate(campaign.faults)]
+    timed = sorted((action for action in actions if action.at_us is not None), key=_time)
+    return Schedule(seed, (*timed, *(action for action in actions if action.at_us is None)))
+
+
+def _time(action: Action) -> int:
+    return action.at_us or 0
+
+
+def _admin(spec: AdminAction, stream: str, rng: NamedRng, name: str) -> Action:
+    arguments = {"topic": spec.topic, "partitions": spec.partitions, "replication_factor": spec.replication_factor}
+    at_us = _jittered(spec.at_s, rng.stream(stream))
+    return Action(id=name, what=ADMIN, kind=spec.action, stream=stream, at_us=at_us, parameters=arguments)
+
+
+def _fault(spec: FaultSpec, stream: str, rng: NamedRng) -> Action:
+    return Action(
+        id=spec.id,
+        what=FAULT,
+        kind=spec.kind,
+        stream=stream,
+        mode=spec.mode,
+        target=spec.target,
+        at_us=None if spec.at_s is None else _jittered(spec.at_s, rng.stream(stream)),
+        when=spec.when,
+        after_us=round(spec.after_ms * 1000),
+        duration_us=None if spec.duration_s is None else round(spec.duration_s * 1_000_000),
+        until=spec.until,
+        parameters=spec.parameters,
+    )
+
+
+def _jittered(at_s: float, stream: random.Random) -> int:
+    return max(0, round(at_s * 1_000_000) + stream.randint(-JITTER_US, JITTER_US))
