@@ -105,7 +105,12 @@ class KCluster:
     @property
     def session_timeout_ms(self) -> int:
         """The nodes' session time-out, as negotiated with ZooKeeper."""
-        return self._cluster.session_timeout_ms
+        negotiated = self._loop.call(self._cluster.zookeeper.session_timeouts_ms())
+        for node in self._cluster.running:
+            status = self._loop.call(self._cluster.status(node))
+            if status is not None and status.session in negotiated:
+                return negotiated[status.session]
+        raise EnvironmentError_("no running node has a ZooKeeper session now")
 
     @property
     def zk(self) -> Any:
@@ -177,7 +182,7 @@ class KCluster:
         elif mode == "natural":
             self.net.cut(node, ZOOKEEPER)
             try:
-                self._wait_gone(node, owner, WAIT_S + 2 * self.session_timeout_ms / 1000)
+                self._wait_gone(node, owner, WAIT_S + 2 * self._cluster.session_timeout_ms / 1000)
             finally:
                 self.net.heal(node, ZOOKEEPER)
         else:
