@@ -1,12 +1,63 @@
-"""Store: what controller and broker do with a session. Batches, chunks, fencing, resend after loss, read-back."""
+"""Store: what controller and broker do with a session. Batches, chunks, fencing, resend after loss, read-back.
+
+One by one a client does some thousand calls a second; pipelined twice as many, multis and MultiReads of 500 twenty
+times as many. So nothing here waits for a round trip per znode. MultiRead sets no watches: what is watched is read with
+a watch, pipelined (reading first and watching later would lose updates).
+
+A failed multi names only its first failing operation, and a lost answer names none: the chunk is read back in one
+MultiRead and split into done (our data at the next version: this try, or one whose answer was lost), stale, and the rest,
+which is sent again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TypeVar, cast
 
-from pytest_kcontroller.zookeeper.session import Children, Create, Delete, Node, SetData, Stat, WriteOp
+from pytest_kcontroller.runtime.seams import seam
+from pytest_kcontroller.zookeeper.session import (
+    BadVersionError,
+    Check,
+    Children,
+    ConnectionLossError,
+    Create,
+    Created,
+    Delete,
+    Exists,
+    GetChildren,
+    GetData,
+    Multi,
+    MultiRead,
+    Node,
+    NodeExistsError,
+    NoNodeError,
+    Request,
+    RequestTooBigError,
+    RolledBackError,
+    SessionEvent,
+    SessionExpiredError,
+    SessionState,
+    SetData,
+    Stat,
+    WatchEvent,
+    WatchKind,
+    WriteOp,
+    ZkError,
+    ZkSession,
+)
+
+CHUNK_OPS = 500
+CHUNK_BYTES = 512 * 1024
+ROUNDS = 3
+"""A chunk that others keep changing is tried so often before its operations go one by one."""
+PIPELINE = 1000
+"""Requests that are on the way at once."""
+
+_OP_BYTES = 100
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,42 +81,321 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """Not written: the znode is not what the writer thought. `now` is what is there, None: no such znode (or no parent)."""
+    """Not written: the znode is not what the writer thought. `now` is what is there, None: no such znode."""
 
     now: Node | None
 
 
-WriteResult = Written | Stale
+@dataclass(frozen=True, slots=True)
+class TooBig:
+    """Not written: this one operation is over ZooKeeper's packet limit."""
+
+    path: str
 
 
-class StoreApi(Protocol):
-    """The contract that `Store` fulfils. Every call is resent after a lost connection and raises only
-    SessionExpiredError, FencedError, RequestTooBigError or an error named here."""
+WriteResult = Written | Stale | TooBig
+EachOp = Create | SetData | Delete
 
-    async def get(self, path: str, *, watch: bool = False) -> Node | None: ...
-    async def exists(self, path: str, *, watch: bool = False) -> Stat | None: ...
-    async def children(self, path: str, *, watch: bool = False) -> Children | None: ...
+
+@seam("store.fence")
+def fenced(ops: tuple[WriteOp, ...], fence: Fence) -> tuple[WriteOp, ...]:
+    """The operations behind a check of the fence (KAFKA-6082): refused as a whole once the epoch has moved on."""
+    return (Check(fence.path, fence.version), *ops)
+
+
+class Store:
+    """Reads and writes in one session. Every call raises SessionExpiredError when the session has ended."""
+
+    def __init__(
+        self,
+        session: ZkSession,
+        *,
+        on_event: Callable[[SessionEvent], None] | None = None,
+        chunk_ops: int = CHUNK_OPS,
+        chunk_bytes: int = CHUNK_BYTES,
+    ) -> None:
+        self.session = session
+        self._on_event = on_event
+        self._chunk_ops, self._chunk_bytes = chunk_ops, chunk_bytes
+        self._connected = asyncio.Event()
+        if session.state == SessionState.CONNECTED:
+            self._connected.set()
+        self._armed: dict[tuple[str, bool], Stat | None] = {}
+        self._rearming: asyncio.Task[None] | None = None
+
+    # --- events: the session's listener passes all of them through here
+
+    def handle(self, event: SessionEvent) -> None:
+        """Keeps the watches alive over a reconnection, and passes the event on to `on_event`."""
+        if isinstance(event, WatchEvent):
+            self._forget(event)
+        elif event.state == SessionState.SUSPENDED:
+            self._connected.clear()
+        else:
+            self._connected.set()  # also at the end: whoever waits learns from its next request
+            if event.state == SessionState.CONNECTED and self._armed:
+                self._rearming = asyncio.get_running_loop().create_task(self._rearm(), name="re-arm watches")
+        self._tell(event)
+
+    def _tell(self, event: SessionEvent) -> None:
+        if self._on_event is not None:
+            self._on_event(event)
+
+    def _forget(self, event: WatchEvent) -> None:
+        if event.kind == WatchKind.CHILDREN:
+            self._armed.pop((event.path, True), None)
+        else:
+            self._armed.pop((event.path, False), None)
+            if event.kind == WatchKind.DELETED:
+                self._armed.pop((event.path, True), None)
+
+    async def _rearm(self) -> None:
+        """Watches are gone with the connection: read again with a watch, and tell what has changed meanwhile."""
+        armed = sorted(self._armed.items())
+        requests: list[Request] = [
+            GetChildren(path, watch=True) if children else Exists(path, watch=True) for (path, children), _ in armed
+        ]
+        try:
+            answers = await self._pipelined(requests)
+        except SessionExpiredError:
+            return
+        for ((path, children), before), answer in zip(armed, answers, strict=True):
+            stat = answer.stat if isinstance(answer, Children) else answer
+            now = stat if isinstance(stat, Stat) else None
+            self._armed[path, children] = now
+            if (kind := _change(before, now, children)) is not None:
+                self._tell(WatchEvent(kind, path))
+
+    # --- reads
+
+    async def get(self, path: str, *, watch: bool = False) -> Node | None:
+        """None: no such znode; with `watch` its creation is then watched."""
+        return (await (self.get_watched([path]) if watch else self.get_many([path])))[0]
+
+    async def exists(self, path: str, *, watch: bool = False) -> Stat | None:
+        (answer,) = await self._pipelined([Exists(path, watch)])
+        stat = answer if isinstance(answer, Stat) else None
+        if watch:
+            self._armed[path, False] = stat
+        return stat
+
+    async def children(self, path: str, *, watch: bool = False) -> Children | None:
+        """None: no such znode, and then no watch either."""
+        (answer,) = await self._pipelined([GetChildren(path, watch)])
+        if not isinstance(answer, Children):
+            return None
+        if watch:
+            self._armed[path, True] = answer.stat
+        return answer
+
     async def get_many(self, paths: Sequence[str]) -> list[Node | None]:
         """MultiRead, in chunks; in the order of `paths`."""
-        ...
+        chunks: list[Request] = [
+            MultiRead(tuple(GetData(path) for path in paths[at : at + self._chunk_ops]))
+            for at in range(0, len(paths), self._chunk_ops)
+        ]
+        found: list[Node | None] = []
+        for answer in await self._pipelined(chunks):
+            for result in cast("tuple[object, ...]", answer):
+                if isinstance(result, ZkError) and not isinstance(result, NoNodeError):
+                    raise result
+                found.append(result if isinstance(result, Node) else None)
+        return found
 
     async def get_watched(self, paths: Sequence[str]) -> list[Node | None]:
-        """Pipelined get-with-watch, in the order of `paths`."""
-        ...
+        """Pipelined get-with-watch, in the order of `paths`; the creation of a missing znode is watched."""
+        answers = await self._pipelined([GetData(path, watch=True) for path in paths])
+        nodes = [answer if isinstance(answer, Node) else None for answer in answers]
+        for at, (path, node) in enumerate(zip(paths, nodes, strict=True)):
+            if node is not None:
+                self._armed[path, False] = node.stat
+            elif await self.exists(path, watch=True) is not None:  # made in between: now it can be read
+                nodes[at] = (await self.get_watched([path]))[0]
+        return nodes
 
-    async def write_each(self, ops: Sequence[Create | SetData], *, fence: Fence) -> list[WriteResult]:
-        """Independent writes in fenced multis of at most `chunk_ops` operations and 512 KiB; a result per operation."""
-        ...
+    # --- writes
 
     async def write_all(self, ops: Sequence[WriteOp], *, fence: Fence | None = None) -> tuple[object, ...]:
-        """One multi, all or nothing; results as session.Multi's. Raises the ZkError of the operation that failed.
+        """One multi, all or nothing; a result per operation of `ops`, as session.Multi's.
 
-        After a lost answer the caller gets ConnectionLossError: only it knows what proves that its write went through.
+        Raises FencedError, or the ZkError of the operation that failed. After a lost answer ConnectionLossError: only the
+        caller knows what proves that its write went through.
         """
-        ...
+        sent = tuple(ops) if fence is None else fenced(tuple(ops), fence)
+        await self._connected.wait()
+        answer = cast("tuple[object, ...]", await self.session.submit(Multi(sent)))
+        results = _own(answer, sent, ops, fence)
+        for result in results:
+            if isinstance(result, ZkError) and not isinstance(result, RolledBackError):
+                raise result
+        return results
+
+    async def write_each(self, ops: Sequence[EachOp], *, fence: Fence) -> list[WriteResult]:
+        """Independent writes in fenced multis of at most `chunk_ops` operations and `chunk_bytes`; a result per operation.
+
+        A write is conditional: a Create wants no znode there, a SetData or Delete the version that it names. A Delete is
+        Written(-1) when the znode is gone. Raises FencedError: then some chunks may have been written before the fence
+        closed, as with Kafka, whose batch is not one transaction either.
+        """
+        results: dict[int, WriteResult] = {}
+        chunks = list(self._chunks(enumerate(ops)))
+        answers = [self._send(chunk, fence) for chunk in chunks]
+        fence_closed = False
+        for chunk, answer in zip(chunks, answers, strict=True):
+            try:
+                await self._settle(chunk, answer, fence, results, ROUNDS)
+            except FencedError:
+                fence_closed = True  # the answers of the other chunks are still awaited: nothing is left flying
+        if fence_closed:
+            raise FencedError(f"/controller_epoch is past version {fence.version}")
+        return [results[number] for number in range(len(ops))]
 
     async def ensure_paths(self, paths: Sequence[str]) -> None:
         """Creates persistent znodes and their parents, empty, where they are missing (unfenced)."""
-        ...
+        wanted = {
+            "/".join(parts[:depth]): None
+            for path in paths
+            for parts in [path.split("/")]
+            for depth in range(2, len(parts) + 1)
+        }
+        await self._pipelined([Create(path) for path in sorted(wanted)])
 
-    async def delete_each(self, ops: Sequence[Delete], *, fence: Fence) -> list[WriteResult]: ...
+    # --- how a chunk is settled
+
+    def _chunks(self, numbered: Iterable[tuple[int, EachOp]]) -> Iterable[list[tuple[int, EachOp]]]:
+        chunk: list[tuple[int, EachOp]] = []
+        size = 0
+        for number, op in numbered:
+            weight = len(op.path) + (len(op.data) if not isinstance(op, Delete) else 0) + _OP_BYTES
+            if chunk and (len(chunk) >= self._chunk_ops or size + weight > self._chunk_bytes):
+                yield chunk
+                chunk, size = [], 0
+            chunk.append((number, op))
+            size += weight
+        if chunk:
+            yield chunk
+
+    def _send(
+        self, chunk: list[tuple[int, EachOp]], fence: Fence
+    ) -> tuple[tuple[WriteOp, ...], asyncio.Future[object]]:
+        sent = fenced(tuple(op for _, op in chunk), fence)
+        return sent, self.session.submit(Multi(sent))
+
+    async def _settle(
+        self,
+        chunk: list[tuple[int, EachOp]],
+        sent: tuple[tuple[WriteOp, ...], asyncio.Future[object]],
+        fence: Fence,
+        results: dict[int, WriteResult],
+        rounds: int,
+    ) -> None:
+        """Until every operation of the chunk has its result."""
+        try:
+            answer = cast("tuple[object, ...]", await sent[1])
+        except ConnectionLossError:
+            await self._connected.wait()
+            answer = ()
+        except RequestTooBigError:
+            if len(chunk) == 1:
+                results[chunk[0][0]] = TooBig(chunk[0][1].path)
+                return None
+            return await self._one_by_one(chunk, fence, results)
+        own = _own(answer, sent[0], [op for _, op in chunk], fence) if answer else ()
+        if own and not any(isinstance(result, ZkError) for result in own):
+            for (number, op), result in zip(chunk, own, strict=True):
+                results[number] = Written(_version(op, result))
+            return None
+        rest = await self._read_back(chunk, results)
+        if not rest:
+            return None
+        if rounds == 0 and len(rest) > 1:
+            return await self._one_by_one(rest, fence, results)
+        return await self._settle(rest, self._send(rest, fence), fence, results, max(rounds - 1, 0))
+
+    async def _one_by_one(self, chunk: list[tuple[int, EachOp]], fence: Fence, results: dict[int, WriteResult]) -> None:
+        for single in [[numbered] for numbered in chunk]:
+            await self._settle(single, self._send(single, fence), fence, results, 0)
+
+    async def _read_back(
+        self, chunk: list[tuple[int, EachOp]], results: dict[int, WriteResult]
+    ) -> list[tuple[int, EachOp]]:
+        """Fills in what is decided; returns what can be sent again."""
+        rest = []
+        nodes = await self.get_many([op.path for _, op in chunk])
+        for (number, op), node in zip(chunk, nodes, strict=True):
+            outcome = _outcome(op, node)
+            if outcome is None:
+                rest.append((number, op))
+            else:
+                results[number] = outcome
+        return rest
+
+    # --- pipelining
+
+    async def _pipelined(self, requests: Sequence[Request]) -> list[object]:
+        """Answers in order; a NoNode or NodeExists error is an answer; what a lost connection took is sent again."""
+        answers: list[object] = []
+        for at in range(0, len(requests), PIPELINE):
+            part = requests[at : at + PIPELINE]
+            futures = [self.session.submit(request) for request in part]
+            for request, future in zip(part, futures, strict=True):
+                answers.append(await self._answer(request, future))
+        return answers
+
+    async def _answer(self, request: Request, future: asyncio.Future[object]) -> object:
+        while True:
+            try:
+                return await future
+            except (NoNodeError, NodeExistsError) as said:
+                return said
+            except ConnectionLossError:
+                await self._connected.wait()
+                future = self.session.submit(request)
+
+
+def _own(
+    answer: tuple[object, ...], sent: tuple[WriteOp, ...], ops: Sequence[WriteOp], fence: Fence | None
+) -> tuple[object, ...]:
+    """The results of `ops`, without that of the fence's check if one was in front. Raises FencedError if it failed."""
+    extra = len(sent) - len(ops)
+    if fence is not None and extra and isinstance(answer[0], BadVersionError | NoNodeError):
+        raise FencedError(f"{fence.path} is past version {fence.version}")
+    return answer[extra:]
+
+
+def _version(op: WriteOp, result: object) -> int:
+    if isinstance(result, Stat):
+        return result.version
+    return 0 if isinstance(result, Created) else -1
+
+
+def _outcome(op: EachOp, node: Node | None) -> WriteResult | None:
+    """What a znode that was read back says of an operation; None: it can be sent again."""
+    match op:
+        case Create(data=data):
+            if node is None:
+                return None
+            return Written(0) if node.stat.version == 0 and node.data == data else Stale(node)
+        case SetData(data=data, version=version):
+            if node is None:
+                return Stale(None)
+            if node.stat.version == version or version < 0:
+                return None
+            done = node.stat.version == version + 1 and node.data == data
+            return Written(node.stat.version) if done else Stale(node)
+        case Delete(version=version):
+            if node is None:
+                return Written(-1)
+            return None if version in (-1, node.stat.version) else Stale(node)
+
+
+def _change(before: Stat | None, now: Stat | None, children: bool) -> WatchKind | None:
+    """The event that the lost watch would have fired, as ZooKeeper's SetWatches decides it."""
+    if before is None or now is None:
+        if before is now:
+            return None
+        return WatchKind.CREATED if before is None else WatchKind.DELETED
+    if children:
+        same = (before.czxid, before.pzxid, before.cversion) == (now.czxid, now.pzxid, now.cversion)
+        return None if same else WatchKind.CHILDREN
+    return None if before.mzxid == now.mzxid else WatchKind.CHANGED
