@@ -6,6 +6,13 @@ path: whoever names a folder or a test wants that and not ten minutes of chaos.
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
+import shutil
+import signal
+import sys
+import warnings
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
@@ -18,8 +25,13 @@ from pytest_kcontroller.options import KcSettings, read_settings
 if TYPE_CHECKING:
     from _pytest._code.code import TerminalRepr
 
+HELD, VIOLATED, UNKNOWN = 0, 1, 4
+"""Exit statuses of `kcontroller campaign run`; every other one is an error (errors.py)."""
+
+LOG_LINES = 30
+INTERRUPT_S = 30.0
+
 files_key = pytest.StashKey[frozenset[Path]]()
-runs_key = pytest.StashKey[Path]()
 
 
 class UnknownVerdictWarning(UserWarning):
@@ -78,15 +90,109 @@ class CampaignFile(pytest.File):
 
 
 class CampaignItem(pytest.Item):
-    """One run. It happens in the set-up phase, so that a failing environment is an error; its verdict is the test."""
+    """One run, by `kcontroller campaign run` in a process of its own that dies with pytest.
+
+    It happens in the set-up phase, so that a failing environment is an error; its verdict is the test.
+    """
 
     def __init__(self, *, campaign: Any, seed: int, **rest: Any) -> None:
         super().__init__(**rest)
         self.campaign, self.seed = campaign, seed
+        self.status: int | None = None
         self.add_marker("chaos")
 
+    @property
+    def out(self) -> Path:
+        """Where its run directory goes."""
+        return self.config.rootpath / "runs" / f"pytest-{os.getpid()}" / f"{self.path.stem}-seed-{self.seed}"
+
+    @property
+    def log(self) -> Path:
+        return self.out / "campaign.log"
+
     def setup(self) -> None:
-        raise NotImplementedError
+        from pytest_kcontroller.loop_thread import LoopThread
+
+        self.out.mkdir(parents=True, exist_ok=True)
+        loop = LoopThread()
+        try:
+            self.status = loop.call(_played(self._command(), self.log))
+        finally:
+            loop.stop()
+        if self.status not in (HELD, VIOLATED, UNKNOWN):
+            raise CampaignError(f"the run ended with status {self.status}", self._details())
+
+    def _command(self) -> list[str]:
+        settings = read_settings(self.config)
+        plugins = [argument for name in settings.plugins for argument in ("--plugin", name)]
+        program = "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"
+        run = ["campaign", "run", str(self.path), "--seeds", str(self.seed), "--out", str(self.out), *plugins]
+        return [sys.executable, "-c", program, *run]
 
     def runtest(self) -> None:
-        raise NotImplementedError
+        if self.status == VIOLATED:
+            raise CampaignError("what should hold did not", self._details())
+        if self.status == UNKNOWN:
+            if read_settings(self.config).unknown == "fail":
+                raise CampaignError("the verdict is unknown (--kc-unknown=fail)", self._details())
+            warnings.warn(UnknownVerdictWarning(f"{self.nodeid}: the verdict is unknown: {self.out}"), stacklevel=1)
+
+    def teardown(self) -> None:
+        keep = read_settings(self.config).keep
+        if keep == "never" or (keep == "on-failure" and self.status == HELD):
+            shutil.rmtree(self.out, ignore_errors=True)
+
+    def _details(self) -> str:
+        lines = [f"{verdict}" for path in sorted(self.out.rglob("verdicts.json")) for verdict in _violations(path)]
+        said = self.log.read_text(errors="replace").splitlines()[-LOG_LINES:] if self.log.exists() else []
+        again = f"kcontroller campaign run {self.path} --seeds {self.seed}"
+        return "\n".join([*lines, f"run directory: {self.out}", f"run it again: {again}", "its output:", *said])
+
+    def repr_failure(  # type: ignore[override]  # one style
+        self, excinfo: pytest.ExceptionInfo[BaseException]
+    ) -> str | TerminalRepr:
+        return str(excinfo.value) if isinstance(excinfo.value, CampaignError) else super().repr_failure(excinfo)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        return self.path, None, f"{self.path.name}::{self.name}"
+
+
+class CampaignError(Exception):
+    """What a failed item shows instead of a traceback."""
+
+    def __init__(self, what: str, details: str) -> None:
+        super().__init__(f"{what}\n{details}")
+
+
+def _violations(verdicts: Path) -> list[str]:
+    """One block per violated invariant: expected, seen, where, witness."""
+    try:
+        found = json.loads(verdicts.read_text(encoding="utf-8")).get("invariants", [])
+    except (OSError, ValueError):
+        return [f"{verdicts} cannot be read"]
+    blocks = []
+    for invariant in found:
+        if invariant.get("verdict") == "violated":
+            facts = [
+                f"    {key}: {invariant[key]}" for key in ("expected", "seen", "where", "witness") if invariant.get(key)
+            ]
+            blocks.append("\n".join([f"violated: {invariant.get('name')}", *facts]))
+    return blocks
+
+
+async def _played(command: list[str], log: Path) -> int:
+    """The command's exit status. Cancelled (Ctrl-C), it lets the run heal and end itself first."""
+    from pytest_kcontroller.cluster.processes import Supervised
+    from pytest_kcontroller.cluster.timing import scaled
+
+    child = await Supervised.start("the campaign", command, log=log)
+    try:
+        return await child.wait()
+    except asyncio.CancelledError:
+        child.signal(signal.SIGINT)
+        try:
+            async with asyncio.timeout(scaled(INTERRUPT_S)):
+                await child.wait()
+        except TimeoutError:
+            await child.kill()
+        raise

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -243,6 +245,16 @@ class KCluster:
         """Until one controller is active and owns /controller, and every partition with a live in-sync replica is led, with
         all live replicas in its ISR, and all nodes have been told the same."""
         self._loop.call(self._cluster.wait_until_converged(timeout_s=scaled(timeout_s)))
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """What the nodes have recorded so far (docs/formats.md), by time; a line that is not complete yet is left out."""
+        events = []
+        for path in sorted((self.directory / "history").glob("*.jsonl")):
+            for line in path.read_bytes().split(b"\n")[:-1]:
+                with contextlib.suppress(ValueError):
+                    events.append(json.loads(line))
+        return sorted(events, key=lambda event: (event["t_us"], event["writer"], event["seq"]))
 
     # --- the end
 

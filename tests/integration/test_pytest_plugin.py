@@ -152,3 +152,56 @@ def test_a_glob_that_matches_nothing_is_a_usage_error(pytester: pytest.Pytester)
     ran = pytester.runpytest_subprocess()
     assert ran.ret == pytest.ExitCode.USAGE_ERROR
     ran.stderr.fnmatch_lines(["ERROR: kc_campaigns: no file matches*"])
+
+
+# --- verdicts ---------------------------------------------------------------------------------------------------------
+
+ANSWERS = """
+import sys
+from pytest_kcontroller import campaign_items
+
+def command(self):
+    (self.out / "run").mkdir()
+    (self.out / "run" / "verdicts.json").write_text({verdicts!r})
+    return [sys.executable, "-c", "import sys; print('what it said'); sys.exit({status})"]
+
+campaign_items.CampaignItem._command = command
+"""
+VIOLATED = (
+    '{"overall": "violated", "invariants": [{"name": "epochs-grow", "verdict": "violated", "expected": "more than 3",'
+    ' "seen": "2", "where": "zxid 0x5", "witness": {"path": "/controller_epoch"}}]}'
+)
+
+
+@pytest.mark.parametrize(
+    ("status", "options", "outcome", "lines"),
+    [
+        (0, (), {"passed": 1}, []),
+        (1, (), {"failed": 1}, ["*violated: epochs-grow*", "*expected: more than 3*", "*witness: *controller_epoch*"]),
+        (4, (), {"failed": 1}, ["*the verdict is unknown*"]),
+        (4, ("--kc-unknown=warn",), {"passed": 1, "warnings": 1}, ["*UnknownVerdictWarning*"]),
+        (6, (), {"errors": 1}, ["*the run ended with status 6*", "*what it said*"]),
+        (3, (), {"errors": 1}, ["*the run ended with status 3*"]),
+    ],
+)
+def test_a_verdict_becomes_an_outcome(
+    pytester: pytest.Pytester, status: int, options: tuple[str, ...], outcome: dict[str, int], lines: list[str]
+) -> None:
+    """The command alone is replaced, by one that ends with the status: the statuses are its contract."""
+    project(pytester)
+    pytester.makeconftest(ANSWERS.format(status=status, verdicts=VIOLATED if status == 1 else "{}"))
+    ran = pytester.runpytest_subprocess("-k", "seed-2", "-p", "no:randomly", *options)
+    ran.assert_outcomes(deselected=len(collected(pytester)) - 1, **outcome)
+    ran.stdout.fnmatch_lines(lines)
+    if "failed" in outcome or "errors" in outcome:
+        ran.stdout.fnmatch_lines(["*run it again: kcontroller campaign run *smoke.toml --seeds 2*"])
+        assert "Traceback" not in ran.stdout.str()
+    assert (pytester.path / "runs").exists()
+
+
+def test_items_run_under_xdist_and_are_in_junit_xml(pytester: pytest.Pytester) -> None:
+    project(pytester)
+    pytester.makeconftest(ANSWERS.format(status=0, verdicts="{}"))
+    ran = pytester.runpytest_subprocess("-n", "2", "--junitxml=out.xml")
+    ran.assert_outcomes(passed=len(collected(pytester)))
+    assert 'name="seed-2"' in (pytester.path / "out.xml").read_text()
