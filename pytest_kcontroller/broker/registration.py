@@ -21,7 +21,7 @@ from pytest_kcontroller.zookeeper.session import (
     Stat,
     ZkSession,
 )
-from pytest_kcontroller.zookeeper.store import StoreApi
+from pytest_kcontroller.zookeeper.store import Store
 from pytest_kcontroller.zookeeper.znodes import (
     CLUSTER_ID,
     PERSISTENT_PATHS,
@@ -35,7 +35,7 @@ META_PROPERTIES = "meta.properties"
 RETRY_US = 50_000
 
 
-async def prepare_cluster(store: StoreApi, disk: Disk, rng: Rng, broker: int) -> str:
+async def prepare_cluster(store: Store, disk: Disk, rng: Rng, broker: int) -> str:
     """Creates the persistent paths and /cluster/id where they are missing, and checks that this disk belongs here.
 
     Returns the cluster's id. Raises UsageError if the disk belongs to another cluster or broker (Kafka:
@@ -57,7 +57,7 @@ async def prepare_cluster(store: StoreApi, disk: Disk, rng: Rng, broker: int) ->
 
 
 async def register(
-    store: StoreApi, session: ZkSession, broker: Broker, clock: Clock, *, previous_session: int = 0, wait_us: int = 0
+    store: Store, session: ZkSession, broker: Broker, clock: Clock, *, previous_session: int = 0, wait_us: int = 0
 ) -> int:
     """Makes /brokers/ids/<id> in `session` and returns the broker epoch, which is that znode's czxid.
 
@@ -90,7 +90,7 @@ async def register(
         await clock.sleep_us(RETRY_US)
 
 
-async def _existing(store: StoreApi, session: ZkSession, path: str, previous_session: int) -> int | None:
+async def _existing(store: Store, session: ZkSession, path: str, previous_session: int) -> int | None:
     """The broker epoch if the registration that is there is our own; None: try again."""
     there = await store.get(path)
     if there is None:
@@ -105,7 +105,7 @@ async def _existing(store: StoreApi, session: ZkSession, path: str, previous_ses
     return None
 
 
-async def _cluster_id(store: StoreApi, rng: Rng) -> str:
+async def _cluster_id(store: Store, rng: Rng) -> str:
     """The one in ZooKeeper, or a new one: 16 random bytes as Kafka writes them."""
     while (there := await store.get(CLUSTER_ID)) is None:
         new = base64.urlsafe_b64encode(rng.stream("cluster-id").randbytes(16)).rstrip(b"=").decode()

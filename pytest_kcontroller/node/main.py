@@ -62,7 +62,7 @@ class Node:
         """
         try:
             async with asyncio.timeout(self._start_limit_s):
-                session = await self._open()
+                store = await self._open()
         except TimeoutError:
             raise EnvironmentError_(
                 f"no ZooKeeper session within {self._start_limit_s:g} s",
@@ -75,58 +75,62 @@ class Node:
                 async with Nursery() as tasks:
                     tasks.start(self._broker.run(), name="broker")
                     tasks.start(self._controller.run(), name="controller")
-                    await self._sessions(session, ready)
+                    await self._sessions(store, ready)
             finally:
                 await listening.close()
         finally:
             await self._close()
 
-    async def _sessions(self, session: ZkSession, ready: Callable[[Address], None] | None) -> None:
+    async def _sessions(self, store: Store, ready: Callable[[Address], None] | None) -> None:
         """One session after the other."""
         previous = 0
         while True:
             try:
-                store = Store(session)
                 self._phase = "registering"
                 await prepare_cluster(store, self._runtime.disk, self._runtime.rng, self._settings.node_id)
-                epoch = await self._register(store, session, previous)
+                epoch = await self._register(store, previous)
                 self._broker.registered(epoch)
                 self._phase = "running"
                 if ready is not None:
                     ready(self._address)
                     ready = None
-                await self._controller.on_new_session(session, store, epoch)
+                await self._controller.on_new_session(store, epoch)
                 await self._ended.wait()
             except SessionExpiredError:
                 await self._ended.wait()
             self._phase = "expired"
             await self._controller.on_session_expired()
-            previous = session.session_id
+            previous = store.session.session_id
             self._phase = "connecting"
-            session = await self._open()
+            store = await self._open()
 
-    async def _open(self) -> ZkSession:
-        """A new session. Its predecessor's events are not listened to any more."""
+    async def _open(self) -> Store:
+        """A new session and its store. What its predecessor still says is not listened to any more."""
         self._ended = ended = asyncio.Event()
-        opened: list[ZkSession] = []
+        opened: list[Store] = []
 
         def listener(event: SessionEvent) -> None:
+            if opened:
+                opened[0].handle(event)
+
+        def on_event(event: SessionEvent) -> None:
             if isinstance(event, StateEvent):
-                self._record_state(event.state, opened[0] if opened else None)
+                self._record_state(event.state, opened[0].session)
                 if event.state in (SessionState.EXPIRED, SessionState.CLOSED):
                     ended.set()
-            if opened and ended is self._ended:
+            if ended is self._ended:
                 self._controller.on_zookeeper_event(event)
 
         session = await self._runtime.zookeeper.open(listener)
-        opened.append(session)
+        opened.append(store := Store(session, on_event=on_event))
         self._session = session
-        self._record_state(SessionState.CONNECTED, session)
-        return session
+        self._record_state(session.state, session)
+        if session.state == SessionState.EXPIRED:
+            ended.set()
+        return store
 
-    def _record_state(self, state: SessionState, session: ZkSession | None) -> None:
-        if session is not None:
-            self._runtime.record("zk.state", state=state.value, session=hex(session.session_id))
+    def _record_state(self, state: SessionState, session: ZkSession) -> None:
+        self._runtime.record("zk.state", state=state.value, session=hex(session.session_id))
 
     async def _listen(self) -> Listening:
         """Serves both halves on one address."""
@@ -146,15 +150,15 @@ class Node:
         self._address = self._advertised or listening.address
         return listening
 
-    async def _register(self, store: Store, session: ZkSession, previous: int) -> int:
+    async def _register(self, store: Store, previous: int) -> int:
         broker = Broker(id=self._settings.node_id, address=self._address, rack=self._settings.rack)
         return await register(
             store,
-            session,
+            store.session,
             broker,
             self._runtime.clock,
             previous_session=previous,
-            wait_us=2 * session.timeout_ms * 1000,
+            wait_us=2 * store.session.timeout_ms * 1000,
         )
 
     async def _close(self) -> None:

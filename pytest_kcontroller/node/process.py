@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import os
 import signal
 import sys
@@ -58,6 +59,9 @@ def command(arguments: Sequence[str]) -> int:
 
 def run_node(settings: NodeSettings) -> int:
     """Until SIGTERM (status 0) or SIGINT (130), both after closing the session. Raises KControllerError."""
+    if os.environ.get("KCONTROLLER_DEBUG") != "1":
+        # kazoo logs every refused connection; what matters of it is in our own messages and in the history.
+        logging.getLogger("kazoo").addHandler(logging.NullHandler())
     plugins = load_plugins((*settings.plugins, *((MUTANTS,) if settings.mutant else ())))
     mutant = plugins.mutant(settings.mutant, where="setting `mutant`")
     clock = RealClock(_run_start(settings))
