@@ -16,11 +16,18 @@ import pytest
 
 from pytest_kcontroller.cluster.timing import scaled
 
-USES_A_CLUSTER = """
+USES = {
+    "zookeeper": "client = zookeeper.client()",
+    "kcluster": "kcluster.wait_for_controller()",
+}
+PROCESSES = {"zookeeper": 2, "kcluster": 4}
+"""At least so many of ours run then: each child and its supervisor; for kcluster three nodes and their ZooKeeper."""
+
+TEST = """
 import pathlib, time
 
-def test_it(kcluster):
-    kcluster.wait_for_controller()
+def test_it({fixture}):
+    {use}
     pathlib.Path("up").touch()
     time.sleep(600)
 """
@@ -48,8 +55,9 @@ def ours(mark: str) -> list[str]:
     return found
 
 
-def test_kill_9_of_pytest_leaves_nothing(tmp_path: Path) -> None:
-    (tmp_path / "test_uses.py").write_text(USES_A_CLUSTER)
+@pytest.mark.parametrize("fixture", ["zookeeper", "kcluster"])
+def test_kill_9_of_pytest_leaves_nothing(tmp_path: Path, fixture: str) -> None:
+    (tmp_path / "test_uses.py").write_text(TEST.format(fixture=fixture, use=USES[fixture]))
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     mark = uuid.uuid4().hex
@@ -67,15 +75,16 @@ def test_kill_9_of_pytest_leaves_nothing(tmp_path: Path) -> None:
     log = (tmp_path / "pytest.log").open("w")
     running = subprocess.Popen(command, cwd=tmp_path, env=surroundings, stdout=log, stderr=subprocess.STDOUT)
     try:
-        wait("the cluster is up", lambda: not _up(running, tmp_path), 60)
+        wait(f"{fixture} is up", lambda: not _up(running, tmp_path), 60)
         before = ours(mark)
-        assert sum("pytest_kcontroller" in line for line in before) >= 4, before
+        assert len(before) > PROCESSES[fixture], before
     finally:
         running.send_signal(signal.SIGKILL)
         running.wait()
         log.close()
     wait("every process ends", lambda: ours(mark), 15)
     wait("every temporary directory goes", lambda: sorted(temporary.iterdir()), 15)
+    wait("ZooKeeper's data go", lambda: sorted((tmp_path / "base").rglob("version-2")), 15)
 
 
 def _up(running: subprocess.Popen[bytes], directory: Path) -> bool:
