@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kcontroller_chaos.campaign import AdminAction, Campaign, FaultSpec
+from kcontroller_chaos.campaign import AdminAction, Campaign, FaultSpec, TopicSpec
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.runtime.rng import NamedRng
 
@@ -48,6 +48,8 @@ class Schedule:
 
     seed: int
     actions: tuple[Action, ...]
+    topics: tuple[TopicSpec, ...] = ()
+    """What the cluster has before the run begins: the campaign's, not in schedule.jsonl."""
 
     def rng(self, action: Action) -> random.Random:
         """What the engine draws this action's target from."""
@@ -81,7 +83,7 @@ def draw(campaign: Campaign, seed: int) -> Schedule:
     actions = [_admin(spec, f"schedule/admin-{n}", rng, f"admin-{n}") for n, spec in enumerate(campaign.workload)]
     actions += [_fault(spec, f"schedule/fault-{n}", rng) for n, spec in enumerate(campaign.faults)]
     timed = sorted((action for action in actions if action.at_us is not None), key=_time)
-    return Schedule(seed, (*timed, *(action for action in actions if action.at_us is None)))
+    return Schedule(seed, (*timed, *(action for action in actions if action.at_us is None)), campaign.topics)
 
 
 def _time(action: Action) -> int:

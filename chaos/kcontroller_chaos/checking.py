@@ -1,0 +1,103 @@
+"""What invariants have in common: the verdict, and ZooKeeper's writes with the epoch of the session that made them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from kcontroller_chaos.history import Event, History
+from pytest_kcontroller.zookeeper.znodes import CONTROLLER_EPOCH, TOPICS, parse_state_path
+
+SAFETY, LIVENESS = "safety", "liveness"
+WRITES = ("create", "create2", "set")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """`verdict` is held, violated or unknown; `checks` how many times there was something to check."""
+
+    verdict: str
+    checks: int = 0
+    expected: str = ""
+    seen: str = ""
+    where: str = ""
+    witness: Mapping[str, Any] | None = None
+
+    @classmethod
+    def unknown(cls, why: str) -> Verdict:
+        return cls(verdict="unknown", seen=why)
+
+    @classmethod
+    def of(cls, checks: int, expected: str) -> Verdict:
+        """Held, if there was anything to check."""
+        if not checks:
+            return cls(verdict="unknown", expected=expected, seen="nothing to check")
+        return cls(verdict="held", checks=checks, expected=expected)
+
+    def entry(self, name: str, kind: str) -> dict[str, Any]:
+        return {"name": name, "kind": kind, **asdict(self)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Write:
+    """One accepted write of a znode. `epoch` is the newest controller epoch then; `own` the one that the session was
+    elected with last, or None."""
+
+    zxid: int
+    session: str
+    type: str
+    path: str
+    data: Any
+    epoch: int
+    own: int | None
+
+    @property
+    def json(self) -> Any:
+        try:
+            return json.loads(self.data)
+        except (TypeError, ValueError):
+            return None
+
+    @property
+    def where(self) -> str:
+        return f"zxid {self.zxid:#x}, {self.path}"
+
+    def witness(self, **more: Any) -> dict[str, Any]:
+        return {"zxid": hex(self.zxid), "session": self.session, "path": self.path, **more}
+
+
+def writes(history: History) -> Iterator[Write]:
+    """Accepted writes in zxid order. The write of /controller_epoch itself has the new epoch already."""
+    epoch, elected = 0, dict[str, int]()
+    for txn in history.txns:
+        for op in accepted(txn):
+            session = str(txn["session"])
+            if op["path"] == CONTROLLER_EPOCH and op["type"] in WRITES and str(op["data"]).isdigit():
+                epoch = int(op["data"])
+                if epoch > 0:
+                    elected[session] = epoch
+            yield Write(
+                zxid=int(txn["zxid"]),
+                session=session,
+                type=op["type"],
+                path=op["path"],
+                data=op["data"],
+                epoch=epoch,
+                own=elected.get(session),
+            )
+
+
+def accepted(txn: Event) -> list[Event]:
+    """The operations that took effect: none, if one of them was refused."""
+    ops = txn.get("ops", [])
+    return [] if any(op["type"] == "error" for op in ops) else [op for op in ops if op["type"] != "check"]
+
+
+def is_state(path: str) -> bool:
+    return parse_state_path(path) is not None
+
+
+def is_topic(path: str) -> bool:
+    return path.startswith(f"{TOPICS}/") and path.count("/") == 3

@@ -1,0 +1,34 @@
+"""A partition's leader is -1 or in the ISR, and the ISR is within the assignment as of that write."""
+
+from __future__ import annotations
+
+from kcontroller_chaos.checking import SAFETY, WRITES, Verdict, is_state, is_topic, writes
+from kcontroller_chaos.history import History
+from pytest_kcontroller.model.cluster import NO_LEADER
+from pytest_kcontroller.zookeeper.znodes import parse_state_path
+
+KIND = SAFETY
+EXPECTED = "leader -1 or in the ISR, ISR within the assignment"
+
+
+def check(history: History) -> Verdict:
+    assigned: dict[tuple[str, int], list[int]] = {}
+    checks = 0
+    for write in writes(history):
+        if write.type not in WRITES:
+            continue
+        if is_topic(write.path):
+            topic = write.path.rpartition("/")[2]
+            assigned |= {(topic, int(p)): replicas for p, replicas in write.json["partitions"].items()}
+        if not is_state(write.path) or (tp := parse_state_path(write.path)) is None:
+            continue
+        checks += 1
+        leader, isr = write.json["leader"], write.json["isr"]
+        replicas = assigned.get((tp.topic, tp.partition), [])
+        if (leader != NO_LEADER and leader not in isr) or not set(isr) <= set(replicas):
+            seen = f"leader {leader}, ISR {isr}, assignment {replicas}"
+            witness = write.witness(leader=leader, isr=isr, assignment=replicas)
+            return Verdict(
+                verdict="violated", checks=checks, expected=EXPECTED, seen=seen, where=write.where, witness=witness
+            )
+    return Verdict.of(checks, EXPECTED)

@@ -1,0 +1,111 @@
+"""Run directories: readable whenever the process that writes one is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pytest_kcontroller.errors import UsageError
+from pytest_kcontroller.runtime.real import RunStart
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class RunDirectory:
+    path: Path
+
+    @classmethod
+    def create(cls, out: Path, campaign: Mapping[str, Any], seed: int, start: RunStart, **facts: Any) -> RunDirectory:
+        """Makes `out/<campaign>/<run-id>/` with a run.json whose verdict is `unknown`. `facts` as in docs/formats.md."""
+        began = _utc(start.wall_ns)
+        stem = f"{began[:19].replace('-', '').replace(':', '')}-seed-{seed}"
+        base = out / campaign["name"]
+        base.mkdir(parents=True, exist_ok=True)
+        run = cls(_unused(base, stem))
+        for part in ("history", "logs", "zookeeper"):
+            (run.path / part).mkdir()
+        run.write_run(
+            {
+                "schema": SCHEMA,
+                "run": run.path.name,
+                "campaign": dict(campaign),
+                "seed": seed,
+                "backend": "process", "selectors": {}, "assignment": "striped", "mutant": None, "noop_fault": None,
+                "versions": {}, "commit": None, **facts,
+                "started": began, "ended": None, "verdict": "unknown", "start": start.encode(),
+            }
+        )
+        return run
+
+    @classmethod
+    def open(cls, path: Path) -> RunDirectory:
+        """Raises UsageError: there is no readable run.json."""
+        run = cls(path)
+        run.read_run()
+        return run
+
+    def read_run(self) -> dict[str, Any]:
+        try:
+            value = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError) as bad:
+            raise UsageError(f"no run directory: {bad}", where=str(self.path / "run.json")) from None
+        if not isinstance(value, dict):
+            raise UsageError("is no JSON object", where=str(self.path / "run.json"))
+        return value
+
+    def write_run(self, value: Mapping[str, Any]) -> None:
+        write_json(self.path / "run.json", value)
+
+    def end(self, wall_ns: int, verdict: str, **facts: Any) -> None:
+        """Replaces run.json in one step."""
+        self.write_run({**self.read_run(), **facts, "ended": _utc(wall_ns), "verdict": verdict})
+
+    @property
+    def start(self) -> RunStart:
+        """The instant that run times count from."""
+        return RunStart.decode(self.read_run()["start"])
+
+    @property
+    def history(self) -> Path:
+        return self.path / "history"
+
+    @property
+    def logs(self) -> Path:
+        return self.path / "logs"
+
+    @property
+    def zookeeper(self) -> Path:
+        return self.path / "zookeeper"
+
+    @property
+    def schedule(self) -> Path:
+        return self.path / "schedule.jsonl"
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Whole or not at all, whenever the writer dies."""
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+    os.replace(part, path)  # noqa: PTH105
+
+
+def _unused(base: Path, stem: str) -> Path:
+    number = 1
+    while True:
+        path = base / (stem if number == 1 else f"{stem}-{number}")
+        try:
+            path.mkdir()
+        except FileExistsError:
+            number += 1
+        else:
+            return path
+
+
+def _utc(wall_ns: int) -> str:
+    return datetime.fromtimestamp(wall_ns / 1e9, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

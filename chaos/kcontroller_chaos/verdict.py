@@ -1,0 +1,93 @@
+"""The verdict of a run in four parts (docs/formats.md), from its directory alone: usable again, also on a killed run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from kcontroller_chaos.checking import SAFETY
+from kcontroller_chaos.history import History, read_history, zk_import
+from kcontroller_chaos.invariants import check_all
+from kcontroller_chaos.recovery import elections, faults, recovery
+from kcontroller_chaos.rundir import RunDirectory, write_json
+from pytest_kcontroller.errors import KControllerError
+
+HELD, VIOLATED, UNKNOWN, ENVIRONMENT = "held", "violated", "unknown", "environment"
+Entry = dict[str, Any]
+
+
+def judge(run: Path) -> Entry:
+    """Imports ZooKeeper's log, checks every invariant and writes verdicts.json; returns what it holds.
+
+    Raises UsageError: no run directory, or a broken line in its history.
+    """
+    directory = RunDirectory.open(run)
+    log_error = None
+    try:
+        zk_import(run, directory.start)
+    except (KControllerError, OSError, KeyError, ValueError) as unreadable:
+        log_error = str(unreadable)
+    value = verdicts(read_history(directory.history, log_error=log_error), _planned(directory.schedule))
+    write_json(run / "verdicts.json", value)
+    return value
+
+
+def _planned(path: Path) -> list[str]:
+    if not path.exists():
+        return []
+    actions = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [action["id"] for action in actions if action["what"] == "fault"]
+
+
+def verdicts(history: History, planned: Sequence[str] = ()) -> Entry:
+    """The content of verdicts.json; `planned` are the faults' ids by the schedule."""
+    injected, elected, invariants = faults(history), elections(history), check_all(history)
+    parts = {
+        "injected": _part(injected, planned, "applied_us", ("asked", "not-applied")),
+        "observed": _part(injected, planned, "observed_us", ("not-observed",)),
+        "invariants": _invariants(invariants),
+        "healed": _part(injected, planned, "healed_us", ("not-healed",)),
+    }
+    ended = bool(history.of("run.ended")) or history.tree is not None
+    return {
+        "schema": 1,
+        "overall": overall(parts, invariants, ended=ended),
+        "parts": parts,
+        "faults": [{key: value for key, value in fault.items() if key != "failed"} for fault in injected],
+        "invariants": invariants,
+        "elections": elected,
+        "recovery": recovery(history, injected, elected),
+    }
+
+
+def overall(parts: dict[str, Entry], invariants: Sequence[Entry], *, ended: bool) -> str:
+    """A safety violation stands whatever else failed; a run that did not end is unknown otherwise."""
+    violated = [entry for entry in invariants if entry["verdict"] == VIOLATED]
+    if any(entry["kind"] == SAFETY and entry["witness"] for entry in violated):
+        return VIOLATED
+    if not ended:
+        return UNKNOWN
+    if any(parts[name]["verdict"] != HELD for name in ("injected", "observed", "healed")):
+        return ENVIRONMENT
+    return str(parts["invariants"]["verdict"])
+
+
+def _part(injected: Sequence[Entry], planned: Sequence[str], key: str, failing: tuple[str, ...]) -> Entry:
+    missing = [fault["id"] for fault in injected if fault[key] is None]
+    missing += [name for name in planned if name not in [fault["id"] for fault in injected]]
+    kinds = {fault["id"]: f"{fault['kind']}{':' + fault['mode'] if fault['mode'] else ''}" for fault in injected}
+    why = [text for fault in injected for text in fault["failed"] if text.startswith(failing)]
+    if not missing and not why:
+        return {"verdict": HELD, "detail": ""}
+    names = ", ".join(f"{name} ({kinds.get(name, 'never asked for')})" for name in dict.fromkeys(missing))
+    return {"verdict": ENVIRONMENT, "detail": "; ".join(filter(None, (names, *why)))}
+
+
+def _invariants(entries: Sequence[Entry]) -> Entry:
+    for verdict in (VIOLATED, UNKNOWN):
+        named = [f"{entry['name']}: {entry['seen']}" for entry in entries if entry["verdict"] == verdict]
+        if named:
+            return {"verdict": verdict, "detail": "; ".join(named)}
+    return {"verdict": HELD, "detail": ""}

@@ -1,0 +1,188 @@
+"""From campaign file to verdict without a cluster: each check is also shown to fail."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kcontroller_chaos import keys, txnlog
+from kcontroller_chaos.campaign import load_campaign
+from kcontroller_chaos.history import History, read_history
+from kcontroller_chaos.invariants import check_all
+from kcontroller_chaos.outcome import aggregate
+from kcontroller_chaos.rundir import RunDirectory
+from kcontroller_chaos.schedule import Schedule, draw
+from kcontroller_chaos.verdict import judge, verdicts
+from pytest_kcontroller.errors import UsageError
+from pytest_kcontroller.runtime.real import RunStart
+
+ROOT = Path(__file__).parents[2]
+LOG = ROOT / "tests/data/zookeeper_log"
+
+
+@pytest.mark.parametrize("name", ["smoke", "zombie"])
+def test_schedules_come_from_the_seed_alone(name, tmp_path):
+    campaign = load_campaign(ROOT / f"chaos/campaigns/{name}.toml")
+    drawn = draw(campaign, 7)
+    assert drawn == draw(campaign, 7)
+    assert drawn.actions != draw(campaign, 8).actions
+    drawn.save(tmp_path / "s")
+    assert Schedule.load(tmp_path / "s").actions == drawn.actions
+
+
+def test_the_published_schema_is_the_declared_one():
+    published = json.loads((ROOT / "chaos/kcontroller_chaos/campaign.schema.json").read_text())
+    assert published == keys.json_schema()
+
+
+HEAD = '[campaign]\nname = "x"\nduration_s = 5\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "named"),
+    [
+        (HEAD + "seedz = 3\n", 4, "did you mean `seeds`"),
+        (HEAD + "[cluster]\nnodes = 'three'\n", 5, "campaign.toml:5: `cluster.nodes`"),
+        (HEAD + "[clutser]\n", 4, "did you mean `cluster`"),
+        (HEAD + '[[faults]]\nkind = "kil"\nat_s = 1\n', 5, "did you mean `kill`"),
+        (HEAD + '[[faults]]\nkind = "kill"\nat_s = 1\npoint = "x"\n', 7, "no key `point`"),
+        (HEAD + '[[faults]]\nkind = "kill"\nwhen = "observed:other"\n', 6, "no fault has the id"),
+        (HEAD + '[[faults]]\nkind = "kill"\nat_s = 9\n', 6, "after the end"),
+        (HEAD + "seeds = [\n", 5, "is no TOML"),
+    ],
+)
+def test_a_bad_file_is_named_with_line_and_key(tmp_path, text, line, named):
+    (tmp_path / "campaign.toml").write_text(text)
+    with pytest.raises(UsageError, match=f"campaign.toml:{line}") as bad:
+        load_campaign(tmp_path / "campaign.toml")
+    assert named in str(bad.value)
+
+
+def test_a_growing_log_is_read_transaction_by_transaction(tmp_path):
+    data = (LOG / "log.1").read_bytes()
+    reader, found = txnlog.TxnLogReader(tmp_path), []
+    for end in range(0, len(data) + 1, 37):
+        (tmp_path / "log.1").write_bytes(data[:end] + bytes(64))
+        found += reader.poll()
+    assert reader.torn
+    (tmp_path / "log.1").write_bytes(data)
+    found += reader.poll()
+    assert tuple(found) == txnlog.read_all(LOG)
+    assert [txn.zxid for txn in found] == list(range(1, 20))
+    assert [op.code for op in found[13].ops] == [-103, -2]
+    assert reader.torn is None
+
+
+def test_a_wrong_checksum_is_an_error(tmp_path):
+    data = bytearray((LOG / "log.1").read_bytes())
+    data[60] ^= 1
+    (tmp_path / "log.1").write_bytes(data)
+    with pytest.raises(txnlog.CorruptLogError, match="checksum"):
+        txnlog.read_all(tmp_path)
+
+
+def test_export_cuts_after_the_last_record(tmp_path):
+    (tmp_path / "log.1").write_bytes((LOG / "log.1").read_bytes() + bytes(1000))
+    txnlog.export(tmp_path, tmp_path / "to")
+    assert (tmp_path / "to/log.1").read_bytes() == (LOG / "log.1").read_bytes()
+
+
+def write(zxid, session, **data):
+    ops = [
+        {"type": "set", "path": p, "data": v if isinstance(v, str) else json.dumps(v)} for p, v in data["ops"].items()
+    ]
+    return {"writer": "zookeeper", "seq": zxid, "t_us": zxid, "kind": "zk.txn", "zxid": zxid, "session": session} | {
+        "type": "multi", "cxid": 1, "ops": ops
+    }  # fmt: skip
+
+
+STATE = "/brokers/topics/t/partitions/0/state"
+
+
+def elect(zxid, session, epoch):
+    return write(zxid, session, ops={"/controller": {"brokerid": 1}, "/controller_epoch": str(epoch)})
+
+
+def state(zxid, session, epoch, leader=1, isr=(1, 2)):
+    value = {"controller_epoch": epoch, "leader": leader, "isr": list(isr), "leader_epoch": 0}
+    return write(zxid, session, ops={STATE: value})
+
+
+def engine(kind, **fields):
+    return {"writer": "engine", "seq": 0, "t_us": 99, "kind": kind, **fields}
+
+
+TOPIC = write(1, "0x9", ops={"/brokers/topics/t": {"partitions": {"0": [1, 2]}}})
+STATUS = engine("node.status", node=1, active=True, session="0xb")
+LED = {"topic": "t", "partition": 0, "replicas": [1, 2], "leader": 1, "isr": [1, 2]}
+TREE = engine("zk.tree", controller_owner="0xb", brokers=[1, 2], partitions=[LED])
+GOOD = (TOPIC, elect(2, "0xa", 1), state(3, "0xa", 1), elect(4, "0xb", 2), state(5, "0xb", 2), STATUS, TREE)
+
+
+def of(*events):
+    return {entry["name"]: entry for entry in check_all(History(events))}
+
+
+def test_a_good_history_holds():
+    assert {name: entry["verdict"] for name, entry in of(*GOOD).items()} == dict.fromkeys(of(*GOOD), "held")
+    assert len(of(*GOOD)) == 6
+
+
+@pytest.mark.parametrize(
+    ("name", "bad"),
+    [
+        ("epochs-grow", elect(6, "0xa", 1)),
+        ("one-writer-per-epoch", state(6, "0xa", 2)),
+        ("no-stale-epoch-write", state(6, "0xa", 1)),
+        ("leader-in-isr", state(6, "0xb", 2, leader=2, isr=(1,))),
+        ("leader-in-isr", state(6, "0xb", 2, leader=3, isr=(3,))),
+        ("one-controller-after-healing", engine("node.status", node=2, active=True, session="0xa")),
+        ("all-led-after-healing", {**TREE, "t_us": 100, "partitions": [{**LED, "leader": -1}]}),
+    ],
+)
+def test_a_bad_history_is_violated_with_a_witness(name, bad):
+    found = of(*GOOD, bad)[name]
+    assert found["verdict"] == "violated"
+    assert found["witness"]
+
+
+def test_the_stale_write_is_named_by_zxid_session_path_and_epochs():
+    found = of(*GOOD, state(6, "0xa", 1))["no-stale-epoch-write"]["witness"]
+    assert found == {"zxid": "0x6", "session": "0xa", "path": STATE, "epoch": 1, "newest_epoch": 2}
+
+
+def test_a_crashing_checker_and_an_unreadable_log_are_unknown():
+    broken = write(6, "0xb", ops={STATE: "no json"})
+    assert "checker failed" in of(*GOOD, broken)["leader-in-isr"]["seen"]
+    assert {e["verdict"] for e in check_all(replace(History(GOOD), log_error="no log"))} == {"unknown"}
+
+
+def test_the_overall_verdict():
+    asked = engine("fault.asked", fault="f", fault_kind="kill", node=1)
+    assert verdicts(History(GOOD))["overall"] == "held"
+    assert verdicts(History((*GOOD, asked)))["overall"] == "environment"
+    assert verdicts(History(GOOD), ["never"])["overall"] == "environment"
+    assert verdicts(History((*GOOD, asked, state(6, "0xa", 1))))["overall"] == "violated"
+    assert verdicts(History(GOOD[:3]))["overall"] == "unknown"
+
+
+def test_a_killed_run_is_judged_unknown(tmp_path):
+    run = RunDirectory.create(tmp_path, {"name": "x", "file": "x.toml", "sha256": ""}, 1, RunStart(10**18, 0))
+    again = RunDirectory.create(tmp_path, {"name": "x", "file": "x.toml", "sha256": ""}, 1, RunStart(10**18, 0))
+    assert run.path != again.path
+    txnlog.export(LOG, run.zookeeper)
+    (run.history / "node-0.jsonl").write_text('{"writer":"node-0","seq":0,"t_us":1,"kind":"node.started"}\n{"wri')
+    assert judge(run.path)["overall"] == "unknown"
+    assert len(judge(run.path)["elections"]) == 2
+    assert read_history(run.history).cut == (f"{run.history / 'node-0.jsonl'}:2",)
+    (run.history / "node-0.jsonl").write_text("{half\n")
+    with pytest.raises(UsageError, match=r"node-0.jsonl:1"):
+        judge(run.path)
+
+
+@pytest.mark.parametrize(("statuses", "status"), [((0, 4, 6), 6), ((6, 1, 0), 1), ((), 5), ((0, 5), 5), ((0,), 0)])
+def test_the_status_of_many_runs(statuses, status):
+    assert aggregate(statuses) == status
