@@ -133,7 +133,7 @@ class KazooSession:
         self._submitted += 1
         reply = _Reply(self, self._submitted, request, future)
         self._outstanding[self._submitted] = reply
-        self._client._call(_encode(request, self._chroot, self._on_data_watch, self._on_child_watch), reply)
+        self._client._call(_encode(request, self._chroot, self._on_watch), reply)
         return future
 
     async def close(self) -> None:
@@ -196,15 +196,6 @@ class KazooSession:
             self._loop.call_soon_threadsafe(call, *args)
         except RuntimeError:
             _log.debug("the loop is closed: nobody waits for %r any more", call)
-
-    def _on_data_watch(self, event: WatchedEvent) -> None:
-        self._on_watch(event)
-
-    def _on_child_watch(self, event: WatchedEvent) -> None:
-        if (
-            event.type == EventType.CHILD or event.type == EventType.DELETED
-        ):  # a deletion is told by the data watch, or by the next read
-            self._on_watch(event)
 
     def _on_watch(self, event: WatchedEvent) -> None:
         if (kind := _KINDS.get(event.type)) is not None:  # NONE: kazoo has forgotten its watches
@@ -316,15 +307,15 @@ class _MultiRead:
                 offset += jute.int_struct.size
 
 
-def _encode(request: port.Request, chroot: str, on_data: Callable[..., None], on_child: Callable[..., None]) -> Any:
+def _encode(request: port.Request, chroot: str, on_watch: Callable[..., None]) -> Any:
     """kazoo's request. Its field `watcher` is both the flag on the wire and what is called."""
     match request:
         case port.Exists(path, watch):
-            return jute.Exists(_full(chroot, path), on_data if watch else None)
+            return jute.Exists(_full(chroot, path), on_watch if watch else None)
         case port.GetData(path, watch):
-            return jute.GetData(_full(chroot, path), on_data if watch else None)
+            return jute.GetData(_full(chroot, path), on_watch if watch else None)
         case port.GetChildren(path, watch):
-            return jute.GetChildren2(_full(chroot, path), on_child if watch else None)
+            return jute.GetChildren2(_full(chroot, path), on_watch if watch else None)
         case port.Multi(ops):
             return jute.Transaction([_encode_op(op, chroot) for op in ops])
         case port.MultiRead(reads):
