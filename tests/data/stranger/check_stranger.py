@@ -10,7 +10,7 @@ import pytest
 
 @pytest.mark.parametrize("name", ["chaos", "plugins", "reports"])
 def test_its_own_folders_win(name: str) -> None:
-    assert importlib.import_module(name).MINE == name
+    assert name == importlib.import_module(name).MINE
 
 
 @pytest.mark.parametrize("name", ["kazoo", "kafka", "docker", "pyspark", "aiohttp", "toxiproxy", "kcontroller_chaos"])
@@ -20,4 +20,3 @@ def test_nothing_heavy_was_imported(name: str) -> None:
 
 def test_the_plugin_is_there(pytestconfig: pytest.Config) -> None:
     assert pytestconfig.pluginmanager.hasplugin("kcontroller")
-
