@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+from typing import Any
 
 from pytest_kcontroller.errors import UsageError
 
@@ -43,9 +44,9 @@ def run(args: argparse.Namespace) -> int:
     return run_node(NodeSettings(**values))
 
 
-def _settings(pairs: list[str], known: list[str]) -> dict[str, object]:
+def _settings(pairs: list[str], known: list[str]) -> dict[str, Any]:
     """A key with a dot is Kafka's, unless what is before the dot is a table of ours."""
-    values: dict[str, object] = {}
+    values: dict[str, Any] = {}
     tables: dict[str, dict[str, object]] = {"config": {}, "selectors": {}, "links": {}}
     for pair in pairs:
         key, equals, text = pair.partition("=")

@@ -290,7 +290,7 @@ def test_bad_settings_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFix
     assert "Traceback" not in printed
 
 
-async def _ended(directory: Path, **settings: Any) -> tuple[int, str]:
+async def _ended(directory: Path, /, **settings: Any) -> tuple[int, str]:
     """Starts a node that ends by itself: its status and the first part of what it said."""
     file = directory / "ending.json"
     NodeSettings(**{"directory": str(directory / "ending"), **settings}).save(file)
