@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shlex
 import signal
@@ -121,10 +122,8 @@ class Supervised:
     async def kill(self) -> int:
         """SIGKILL to its whole group."""
         if self._owner_pipe is not None and self.returncode is None:
-            try:
+            with contextlib.suppress(BrokenPipeError):  # its supervisor has just ended: so has it
                 os.write(self._owner_pipe, b"k")
-            except BrokenPipeError:
-                pass  # its supervisor has just ended: so has it
         return await self.wait()
 
     async def _end(self, reader: asyncio.StreamReader) -> int:

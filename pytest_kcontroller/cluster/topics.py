@@ -1,0 +1,56 @@
+"""Makes topics as Kafka's tools do: by writing znodes, which the controller watches (kafka.zk.AdminZkClient.createTopic)."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Mapping, Sequence
+
+from pytest_kcontroller.cluster.tree import Tree
+from pytest_kcontroller.errors import EnvironmentError_, UsageError
+from pytest_kcontroller.hookspecs import AssignmentStrategy
+from pytest_kcontroller.model.assignment import AssignableBroker, AssignmentRequest
+from pytest_kcontroller.model.cluster import Assignment, TopicState
+from pytest_kcontroller.zookeeper.session import ConnectionLossError, Create, NodeExistsError, ZkSession
+from pytest_kcontroller.zookeeper.znodes import encode_topic, topic_path
+
+
+def assign(
+    tree: Tree, strategy: AssignmentStrategy, draw: Callable[[int], int], *, partitions: int, replication_factor: int
+) -> dict[int, tuple[int, ...]]:
+    """Replicas on the registered brokers. Raises AssignmentError."""
+    brokers = tuple(AssignableBroker(b.id, b.rack) for _, b in sorted(tree.brokers.items()))
+    request = AssignmentRequest(brokers=brokers, partitions=partitions, replication_factor=replication_factor)
+    return {int(p): tuple(replicas) for p, replicas in strategy.assign(request, draw).items()}
+
+
+async def write_topic(
+    session: ZkSession, name: str, assignment: Mapping[int, Sequence[int]], draw: Callable[[int], int]
+) -> TopicState:
+    """The config first, then the topic, so that whoever sees the topic finds its config.
+
+    Raises UsageError if the topic exists, EnvironmentError_ if ZooKeeper did not answer for sure.
+    """
+    topic_id = base64.urlsafe_b64encode(bytes(draw(256) for _ in range(16))).rstrip(b"=").decode()
+    topic = TopicState(
+        name=name,
+        topic_id=topic_id,
+        partitions={number: Assignment(tuple(replicas)) for number, replicas in sorted(assignment.items())},
+    )
+    config = json.dumps({"version": 1, "config": {}}, separators=(",", ":")).encode()
+    try:
+        await _create(session, f"/config/topics/{name}", config, exists_ok=True)
+        await _create(session, topic_path(name), encode_topic(topic), exists_ok=False)
+    except NodeExistsError:
+        raise UsageError(f"the topic {name!r} exists already", hint="choose another name") from None
+    except ConnectionLossError:
+        raise EnvironmentError_(f"the connection broke while the topic {name!r} was created") from None
+    return topic
+
+
+async def _create(session: ZkSession, path: str, data: bytes, *, exists_ok: bool) -> None:
+    try:
+        await session.submit(Create(path, data))
+    except NodeExistsError:
+        if not exists_ok:
+            raise

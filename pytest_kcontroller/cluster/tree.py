@@ -1,0 +1,184 @@
+"""What ZooKeeper holds at one moment, read by somebody who is no node: controller, epoch, brokers, partitions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from pytest_kcontroller.model.cluster import Assignment, Broker, LeaderAndIsr, TopicPartition
+from pytest_kcontroller.zookeeper.session import (
+    Children,
+    ConnectionLossError,
+    GetChildren,
+    GetData,
+    Node,
+    NoNodeError,
+    Request,
+    ZkSession,
+)
+from pytest_kcontroller.zookeeper.znodes import (
+    BROKER_IDS,
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    TOPICS,
+    broker_path,
+    decode_broker,
+    decode_controller,
+    decode_controller_epoch,
+    decode_state,
+    decode_topic,
+    state_path,
+    topic_path,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionNow:
+    """One partition; `state` is None as long as no controller has made it."""
+
+    assignment: Assignment
+    state: LeaderAndIsr | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tree:
+    """`controller` None: nobody; `controller_owner` is the session of the ephemeral /controller (0: none)."""
+
+    controller: int | None
+    controller_owner: int
+    epoch: int
+    brokers: Mapping[int, Broker] = field(default_factory=dict)
+    partitions: Mapping[TopicPartition, PartitionNow] = field(default_factory=dict)
+
+    def record(self) -> dict[str, object]:
+        """The fields of the event `zk.tree` (docs/formats.md)."""
+        return {
+            "controller": self.controller,
+            "controller_owner": hex(self.controller_owner) if self.controller_owner else None,
+            "epoch": self.epoch,
+            "brokers": sorted(self.brokers),
+            "partitions": [_record_partition(tp, now) for tp, now in sorted(self.partitions.items())],
+        }
+
+
+def _record_partition(tp: TopicPartition, now: PartitionNow) -> dict[str, object]:
+    state = now.state
+    return {
+        "topic": tp.topic,
+        "partition": tp.partition,
+        "replicas": list(now.assignment.replicas),
+        "leader": None if state is None else state.leader,
+        "isr": None if state is None else list(state.isr),
+        "leader_epoch": None if state is None else state.leader_epoch,
+        "controller_epoch": None if state is None else state.controller_epoch,
+        "version": None if state is None else state.partition_epoch,
+    }
+
+
+async def read_tree(session: ZkSession) -> Tree:
+    """Raises SessionExpiredError; a lost connection is tried again. Not atomic: read it again if it must be."""
+    controller, epoch = await _nodes(session, [CONTROLLER, CONTROLLER_EPOCH])
+    ids = sorted(int(name) for name in await _children(session, BROKER_IDS) if name.isdigit())
+    topics = await _children(session, TOPICS)
+    brokers = {
+        broker: decode_broker(broker, node.data, node.stat.czxid)
+        for broker, node in zip(ids, await _nodes(session, [broker_path(b) for b in ids]), strict=True)
+        if node is not None
+    }
+    assigned: dict[TopicPartition, Assignment] = {}
+    for name, node in zip(topics, await _nodes(session, [topic_path(t) for t in topics]), strict=True):
+        if node is not None:
+            topic = decode_topic(name, node.data)
+            assigned |= {TopicPartition(name, number): a for number, a in topic.partitions.items()}
+    tps = sorted(assigned)
+    states = await _nodes(session, [state_path(tp) for tp in tps])
+    return Tree(
+        controller=None if controller is None else decode_controller(controller.data),
+        controller_owner=0 if controller is None else controller.stat.ephemeral_owner,
+        epoch=0 if epoch is None else decode_controller_epoch(epoch.data),
+        brokers=brokers,
+        partitions={
+            tp: PartitionNow(assigned[tp], None if n is None else decode_state(tp, n.data, n.stat.version))
+            for tp, n in zip(tps, states, strict=True)
+        },
+    )
+
+
+async def _nodes(session: ZkSession, paths: list[str]) -> list[Node | None]:
+    """Pipelined reads, in order; None: no such znode."""
+    found = await _all(session, [GetData(path) for path in paths])
+    return [node if isinstance(node, Node) else None for node in found]
+
+
+async def _children(session: ZkSession, path: str) -> list[str]:
+    (found,) = await _all(session, [GetChildren(path)])
+    return list(found.names) if isinstance(found, Children) else []
+
+
+async def _all(session: ZkSession, requests: list[Request]) -> list[object]:
+    while True:
+        futures = [session.submit(request) for request in requests]
+        results = await asyncio.gather(*futures, return_exceptions=True)
+        if any(isinstance(result, ConnectionLossError) for result in results):
+            continue
+        for result in results:
+            if isinstance(result, BaseException) and not isinstance(result, NoNodeError):
+                raise result
+        return list(results)
+
+
+def unconverged(
+    tree: Tree, running: Mapping[int, int], active: Mapping[int, bool], metadata: Mapping[int, object]
+) -> str | None:
+    """Why the cluster has not settled, or None if it has: the first reason, in words.
+
+    `running` maps each live node to its session, `active` says which of them takes itself for the controller,
+    `metadata` what each has been told by UpdateMetadata (compared with ==).
+    """
+    checks: tuple[Callable[[], str | None], ...] = (
+        lambda: _controller_settled(tree, running, active),
+        lambda: _brokers_settled(tree, running),
+        lambda: _partitions_settled(tree, running),
+        lambda: _metadata_settled(metadata),
+    )
+    return next((why for check in checks if (why := check()) is not None), None)
+
+
+def _controller_settled(tree: Tree, running: Mapping[int, int], active: Mapping[int, bool]) -> str | None:
+    says = sorted(node for node, yes in active.items() if yes)
+    if len(says) != 1:
+        return f"nodes that say they are the active controller: {says or 'none'}"
+    if tree.controller != says[0]:
+        return f"node {says[0]} says it is the controller, /controller names {tree.controller}"
+    if running[says[0]] != tree.controller_owner:
+        return f"/controller belongs to session {tree.controller_owner:#x}, node {says[0]} has {running[says[0]]:#x}"
+    return None
+
+
+def _brokers_settled(tree: Tree, running: Mapping[int, int]) -> str | None:
+    if sorted(tree.brokers) != sorted(running):
+        return f"registered are {sorted(tree.brokers)}, running are {sorted(running)}"
+    return None
+
+
+def _partitions_settled(tree: Tree, running: Mapping[int, int]) -> str | None:
+    for tp, now in sorted(tree.partitions.items()):
+        if now.state is None:
+            return f"{tp} has no state yet"
+        alive = [replica for replica in now.assignment.replicas if replica in running]
+        if not any(replica in running for replica in now.state.isr):
+            continue
+        if now.state.leader not in running:
+            return f"{tp} is led by {now.state.leader}, which is not live"
+        if sorted(now.state.isr) != sorted(alive):
+            return f"{tp} has the ISR {list(now.state.isr)}, its live replicas are {alive}"
+    return None
+
+
+def _metadata_settled(metadata: Mapping[int, object]) -> str | None:
+    known = sorted(metadata)
+    for node in known[1:]:
+        if metadata[node] != metadata[known[0]]:
+            return f"nodes {known[0]} and {node} have been told different metadata"
+    return None
