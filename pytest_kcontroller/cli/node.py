@@ -30,7 +30,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from pytest_kcontroller.node.process import run_node  # kazoo and the codec only when a node really runs
     from pytest_kcontroller.node.settings import NodeSettings
 
     if args.node_id < 0:
@@ -41,7 +40,10 @@ def run(args: argparse.Namespace) -> int:
     values = _settings(args.settings, known)
     values |= {"node_id": args.node_id, "zookeeper": args.zookeeper, "listen": f"{args.host}:{args.port}"}
     values["plugins"] = tuple(values.get("plugins", ()))
-    return run_node(NodeSettings(**values))
+    settings = NodeSettings(**values)
+    from pytest_kcontroller.node.process import run_node  # kazoo and the codec only when a node really runs
+
+    return run_node(settings)
 
 
 def _settings(pairs: list[str], known: list[str]) -> dict[str, Any]:
