@@ -87,7 +87,7 @@ def _write_tables(tables: Tables, folder: Path) -> None:
     for name, table in tables.named():
         parts = folder / f".{name}"
         order = [column for column, kind in table.dtypes if kind in ("string", "bigint")]
-        table.coalesce(1).sortWithinPartitions(*order).write.parquet(str(parts))
+        table.coalesce(1).sortWithinPartitions(*order).write.parquet(str(parts.absolute()))  # not the JVM's folder
         (part,) = parts.glob("*.parquet")  # Spark names it by a random id
         part.rename(folder / f"{name}.parquet")
         shutil.rmtree(parts)

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_kcontroller.cluster.java import find_java
-
 from pytest_kcontroller.errors import EnvironmentError_, MissingExtraError
 
 if TYPE_CHECKING:
@@ -56,12 +55,17 @@ def spark_session(name: str = "kcontroller report") -> Iterator[SparkSession]:
     with the JVM's last lines, when Spark does not start.
     """
     try:
+        from pyspark import SparkContext
         from pyspark.sql import SparkSession
     except ImportError as missing:
         raise MissingExtraError("kcontroller report", "reports") from missing
+    if SparkContext._active_spark_context is not None:
+        raise EnvironmentError_(
+            "this process has a Spark session already", hint="stop it first, or report from a shell"
+        )
     folder = Path(tempfile.mkdtemp(prefix="kcontroller-spark-"))
     try:
-        spark = _start(SparkSession, folder, Path(find_java()), name)
+        spark = _start(SparkSession, folder, find_java(), name)
         try:
             yield spark
         finally:

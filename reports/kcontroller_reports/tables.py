@@ -6,14 +6,13 @@ the keys of their run and then by their own, so that the same input gives the sa
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import BooleanType, StringType, StructField, StructType
 
 from kcontroller_reports import schemas
 from kcontroller_reports.scan import Place
@@ -21,7 +20,13 @@ from kcontroller_reports.scan import Place
 SCHEMA_VERSION = 1
 VERDICTS = ("violated", "unknown", "environment", "held")
 
-_PLACES = StructType([StructField("path", StringType()), StructField("directory", StringType())])
+_PLACES = StructType(
+    [
+        StructField("path", StringType()),
+        StructField("directory", StringType()),
+        StructField("answered", BooleanType()),  # it has a verdicts.json
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +57,14 @@ def build_tables(runs: DataFrame) -> Tables:
 
 def read_runs(spark: SparkSession, places: Sequence[Place]) -> DataFrame:
     """One row per place, whatever its files look like: directory, its keys, `run` and `verdicts` as read, `damage`."""
-    table = spark.createDataFrame([(place.path, place.shown) for place in places], _PLACES)
+    answered = {place: (Path(place.path) / "verdicts.json").is_file() for place in places}
+    table = spark.createDataFrame([(place.path, place.shown, answered[place]) for place in places], _PLACES)
     run = read_documents(spark, [Path(place.path) / "run.json" for place in places], schemas.RUN_JSON)
-    answers = [path for place in places if (path := Path(place.path) / "verdicts.json").is_file()]
+    answers = [Path(place.path) / "verdicts.json" for place in places if answered[place]]
     verdicts = read_documents(spark, answers, schemas.VERDICTS_JSON)
     return (
         table.join(run.withColumnRenamed("document", "info"), "path", "left")
-        .join(verdicts.withColumnRenamed("document", "answer").withColumnRenamed("text", "answer_text"), "path", "left")
+        .join(verdicts.withColumnRenamed("document", "answer"), "path", "left")
         .transform(with_keys)
         .transform(with_damage)
         .select("campaign", "seed", "run", "directory", "damage", "info", "answer")
@@ -66,28 +72,22 @@ def read_runs(spark: SparkSession, places: Sequence[Place]) -> DataFrame:
 
 
 def read_documents(spark: SparkSession, files: Sequence[Path], schema: StructType) -> DataFrame:
-    """`path` (of the folder), `text` and `document` of each JSON file; a document is null if the text is no JSON."""
+    """`path` (of the folder) and `document` of each JSON file; null if it is no JSON. An empty file may have no row."""
     if not files:
-        return spark.createDataFrame([], StructType([*_PLACES.fields[:1], *_document(schema).fields]))
-    # Read as text first: Spark's JSON source has no row for an empty file, and no way to say which file a row is from.
+        return spark.createDataFrame(
+            [], StructType([StructField("path", StringType()), StructField("document", schema)])
+        )
+    # Read as text first: Spark's JSON source takes a list for many documents, and a damaged file for none.
     return (
-        spark.read.text([_literal(path) for path in files], wholetext=True)
+        spark.read.option("__globPaths__", "false")  # a bracket in a folder's name is a bracket, not a pattern
+        .text([str(path) for path in files], wholetext=True)
         .select(_folder_of(F.col("_metadata.file_path")).alias("path"), F.col("value").alias("text"))
         .withColumn(
             "document",
             F.from_json("text", schema, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": schemas.DAMAGED}),
         )
-        .select("path", "text", "document")
+        .select("path", "document")
     )
-
-
-def _document(schema: StructType) -> StructType:
-    return StructType([StructField("text", StringType()), StructField("document", schema)])
-
-
-def _literal(path: Path) -> str:
-    """Spark takes a path for a pattern: what would be special in it is escaped."""
-    return re.sub(r"([*?\[\]{}\\])", r"\\\1", str(path))
 
 
 def _folder_of(uri: Column) -> Column:
@@ -117,11 +117,10 @@ def with_damage(rows: DataFrame) -> DataFrame:
     def newer(document: str) -> Column:
         return F.col(f"{document}.schema") > SCHEMA_VERSION
 
-    missing = F.col("answer_text").isNull()
     strange = ~F.coalesce("answer.overall", F.lit("")).isin(*VERDICTS)
     about_run = F.when(broken("info"), "run.json is damaged").when(newer("info"), "run.json is of a newer version")
     about_answer = (
-        F.when(missing, "verdicts.json is missing: the run was killed, or is still going on")
+        F.when(~F.col("answered"), "verdicts.json is missing: the run was killed, or is still going on")
         .when(broken("answer"), "verdicts.json is damaged")
         .when(newer("answer"), "verdicts.json is of a newer version")
         .when(strange, "verdicts.json has no verdict that is known here")

