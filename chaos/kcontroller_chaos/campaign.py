@@ -110,7 +110,7 @@ def load_campaign(path: Path) -> Campaign:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as bad:
         line = re.search(r"at line (\d+)", str(bad))
-        where = f"{path}:{line[1]}" if line else str(path)
+        where = f"{path}:{line[1] if line else max(1, len(text.splitlines()))}"
         raise UsageError(f"is no TOML: {bad}", where=where, hint="correct the line") from None
     return _Reader(str(path), Lines.of(text)).campaign(table, hashlib.sha256(data).hexdigest())
 

@@ -48,10 +48,10 @@ HEAD = '[campaign]\nname = "x"\nduration_s = 5\n'
         (HEAD + "[cluster]\nnodes = 'three'\n", 5, "campaign.toml:5: `cluster.nodes`"),
         (HEAD + "[clutser]\n", 4, "did you mean `cluster`"),
         (HEAD + '[[faults]]\nkind = "kil"\nat_s = 1\n', 5, "did you mean `kill`"),
-        (HEAD + '[[faults]]\nkind = "kill"\nat_s = 1\npoint = "x"\n', 7, "no key `point`"),
+        (HEAD + '[[faults]]\nkind = "kill"\nat_s = 1\npoint = "controller.before-state-write"\n', 7, "no key `point`"),
         (HEAD + '[[faults]]\nkind = "kill"\nwhen = "observed:other"\n', 6, "no fault has the id"),
         (HEAD + '[[faults]]\nkind = "kill"\nat_s = 9\n', 6, "after the end"),
-        (HEAD + "seeds = [\n", 5, "is no TOML"),
+        (HEAD + "seeds = [\n", 4, "is no TOML"),
     ],
 )
 def test_a_bad_file_is_named_with_line_and_key(tmp_path, text, line, named):
