@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pyspark
+
 from kcontroller_chaos import txnlog
 
 ROOT = Path(__file__).parents[2]

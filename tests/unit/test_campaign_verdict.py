@@ -36,6 +36,7 @@ def test_schedules_come_from_the_seed_alone(name, tmp_path):
 def test_the_published_schema_is_the_declared_one():
     published = json.loads((ROOT / "chaos/kcontroller_chaos/campaign.schema.json").read_text())
     assert published == keys.json_schema()
+    assert (ROOT / "docs/campaigns.md").read_text().endswith(keys.docs_table())
 
 
 HEAD = '[campaign]\nname = "x"\nduration_s = 5\n'
