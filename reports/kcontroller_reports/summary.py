@@ -157,12 +157,12 @@ def faults_of_run(faults: DataFrame) -> DataFrame:
 def recovery_rows(tables: Tables) -> DataFrame:
     """One row per kind and mode of fault.
 
-    A fault without a recovery time had nothing to recover if the cluster is known to have converged in the end;
+    A fault without a recovery time had nothing to recover if nothing was elected and the cluster is known to converge;
     in any other run it counts as not seen to end.
     """
     measured, ended = F.col("start_us").isNotNull(), F.col("recovery_us").isNotNull()
-    idle = measured & ~ended & F.col("converged")
-    endless = measured & ~ended & ~F.col("converged")
+    idle = measured & ~ended & F.col("converged") & F.col("published_us").isNull()
+    endless = measured & ~ended & ~idle
     took = F.when(ended, F.col("recovery_us").cast("double")).when(endless, F.lit(float("inf")))
     return (
         tables.faults.join(converged_runs(tables), "directory")

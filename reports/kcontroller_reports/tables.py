@@ -183,9 +183,14 @@ def fault_table(rows: DataFrame) -> DataFrame:
         *keys, F.col("of.id").alias("fault"), *[f"of.{name}" for name in _names(schemas.FAULTS, "kind", "evidence")]
     )
     recovery = rows.select(*keys, F.explode("answer.recovery").alias("of")).select(
-        "directory", "of.fault", *[f"of.{name}" for name in _names(schemas.FAULTS, "start_us", "recovery_us")]
+        "directory",
+        "of.fault",
+        F.col("of.start_us").alias("observed_us"),
+        *[f"of.{name}" for name in _names(schemas.FAULTS, "start_us", "recovery_us")],
     )
-    return faults.join(recovery, ["directory", "fault"], "left").transform(_as(schemas.FAULTS))
+    # A fault that hits two nodes is two rows with one id: a recovery belongs to the row whose effect began it.
+    of_row = ["directory", "fault", "observed_us"]
+    return faults.join(recovery.dropDuplicates(of_row), of_row, "left").transform(_as(schemas.FAULTS))
 
 
 def election_table(rows: DataFrame) -> DataFrame:
