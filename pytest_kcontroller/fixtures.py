@@ -154,12 +154,13 @@ def toxiproxy(kc_settings: KcSettings, _kc_loop: LoopThread, tmp_path: Path) -> 
             _missing("toxiproxy", str(MissingExtraError("the fixture toxiproxy", "toxiproxy")), kc_settings)
     from toxiproxy import Toxiproxy
 
-    from pytest_kcontroller.cluster.toxiproxy import Toxiproxy as Server
+    from pytest_kcontroller.cluster.links import _start_server as start_server
 
-    server = _kc_loop.call(Server.start(log=tmp_path / "toxiproxy.log"))
+    process, url = _kc_loop.call(start_server(tmp_path / "toxiproxy.log"))
+    host, _, port = url.rpartition("/")[2].partition(":")
     client = Toxiproxy()
-    client.update_api_consumer(server.address.host, server.address.port)
+    client.update_api_consumer(host, int(port))
     try:
         yield client
     finally:
-        _kc_loop.call(server.stop())
+        _kc_loop.call(process.stop(5.0))
