@@ -48,7 +48,9 @@ class Node:
             address_of=lambda broker: settings.link(str(broker), "control"),
             request_timeout_us=_milliseconds(settings, "controller.socket.timeout.ms", 30_000) * 1000,
         )
-        self._controller = Controller(runtime, settings, plugins.selectors_for(settings.selectors))
+        self._controller = Controller(
+            runtime, settings, plugins.selectors_for(settings.selectors), plugins.selectors_for({})
+        )
         self._start_limit_s = _milliseconds(settings, "zookeeper.connection.timeout.ms", 18_000) / 1000
         self._session: ZkSession | None = None
         self._ended = asyncio.Event()

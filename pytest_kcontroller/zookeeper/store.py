@@ -305,6 +305,9 @@ class Store:
             for (number, op), result in zip(chunk, own, strict=True):
                 results[number] = Written(_version(op, result))
             return None
+        if len(chunk) == 1 and own and isinstance(own[0], NoNodeError):
+            results[chunk[0][0]] = Stale(None)  # no parent: sending it again would not make one
+            return None
         rest = await self._read_back(chunk, results)
         if not rest:
             return None

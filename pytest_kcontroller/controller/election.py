@@ -1,0 +1,77 @@
+"""Winning /controller: one multi creates it and raises the epoch, as since Kafka 2.1 (KAFKA-6082)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_kcontroller.runtime.ports import Clock
+from pytest_kcontroller.zookeeper.session import (
+    BadVersionError,
+    ConnectionLossError,
+    Create,
+    Delete,
+    NodeExistsError,
+    NoNodeError,
+    SetData,
+    Stat,
+)
+from pytest_kcontroller.zookeeper.store import Fence, FencedError, Store
+from pytest_kcontroller.zookeeper.znodes import (
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    decode_controller_epoch,
+    encode_controller,
+    encode_controller_epoch,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Won:
+    epoch: int
+    epoch_version: int
+
+
+async def elect(store: Store, node: int, clock: Clock) -> Won | None:
+    """None: somebody else has /controller, and it is watched.
+
+    An own /controller counts only if this session owns it: then an earlier try went through whose answer was lost. One that
+    an older session of ours left is waited for, since nobody acts for it any more (KAFKA-13407). Raises CorruptZnodeError.
+    """
+    while True:
+        if (there := await store.get(CONTROLLER, watch=True)) is not None:
+            if there.stat.ephemeral_owner != store.session.session_id:
+                return None
+            epoch = await store.get(CONTROLLER_EPOCH)
+            if epoch is None:
+                return None
+            return Won(decode_controller_epoch(epoch.data), epoch.stat.version)
+        won = await _try(store, node, clock)
+        if won is not None:
+            return won
+
+
+async def _try(store: Store, node: int, clock: Clock) -> Won | None:
+    known = await store.get(CONTROLLER_EPOCH)
+    try:
+        if known is None:
+            await store.write_all([Create(CONTROLLER_EPOCH, encode_controller_epoch(0))])
+            return None
+        epoch = decode_controller_epoch(known.data) + 1
+        _, stat = await store.write_all(
+            [
+                Create(CONTROLLER, encode_controller(node, clock.wall_ms()), ephemeral=True),
+                SetData(CONTROLLER_EPOCH, encode_controller_epoch(epoch), known.stat.version),
+            ]
+        )
+    except (NodeExistsError, BadVersionError, ConnectionLossError):
+        return None
+    assert isinstance(stat, Stat)
+    return Won(epoch, stat.version)
+
+
+async def step_down(store: Store, epoch_version: int) -> None:
+    """Deletes our /controller, so that there is a new election; not that of a successor."""
+    try:
+        await store.write_all([Delete(CONTROLLER)], fence=Fence(epoch_version))
+    except (NoNodeError, FencedError, ConnectionLossError):
+        return
