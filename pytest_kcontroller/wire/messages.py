@@ -21,6 +21,8 @@ from typing import Any
 with warnings.catch_warnings():
     # Its loader calls importlib.resources.read_text, which Python 3.11 and 3.12 call deprecated (3.13 took that back).
     warnings.simplefilter("ignore", DeprecationWarning)
+    from kafka.protocol.api_header import RequestHeader as RequestHeader
+    from kafka.protocol.api_header import ResponseHeader as ResponseHeader
     from kafka.protocol.api_message import ApiMessage
     from kafka.protocol.metadata.api_versions import ApiVersionsRequest as ApiVersionsRequest
     from kafka.protocol.metadata.api_versions import ApiVersionsResponse as ApiVersionsResponse
@@ -121,8 +123,8 @@ def topic_uuid(topic_id: str | None) -> uuid.UUID:
     return uuid.UUID(bytes=base64.urlsafe_b64decode(topic_id + "=" * (-len(topic_id) % 4)))
 
 
-def topic_id_text(topic_id: uuid.UUID) -> str | None:
-    """The topic znode's form of a topic id; None for the zero id."""
-    if topic_id == ZERO_TOPIC_ID:
+def topic_id_text(topic_id: uuid.UUID | None) -> str | None:
+    """The topic znode's form of a topic id; None for the zero id, which the codec decodes as None."""
+    if topic_id is None or topic_id == ZERO_TOPIC_ID:
         return None
     return base64.urlsafe_b64encode(topic_id.bytes).rstrip(b"=").decode()

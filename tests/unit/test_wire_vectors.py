@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kafka.protocol.api_header import RequestHeader, ResponseHeader
 
 from pytest_kcontroller.wire import messages
 
@@ -33,6 +32,7 @@ def build(data_class: Any, value: dict[str, Any]) -> Any:
             content = [build(field.data_class, item) for item in content]
         elif key == "topicId":
             content = messages.topic_uuid(content)
+            content = None if content == messages.ZERO_TOPIC_ID else content  # as the codec decodes it
         fields[name] = content
     return data_class(**fields)
 
@@ -45,12 +45,12 @@ def test_bytes_are_kafkas(vector: dict[str, Any]) -> None:
     assert bytes(message.encode(version=version)) == expected
     decoded = kind.decode(expected, version=version)
     assert decoded == message
-    assert bytes(decoded.encode(version=version)) == expected
+    assert bytes(decoded.encode()) == expected
 
 
 @pytest.mark.parametrize("vector", HEADERS, ids=[f"{v['message']}-{n}" for n, v in enumerate(HEADERS)])
 def test_headers_are_kafkas(vector: dict[str, Any]) -> None:
-    kind = RequestHeader if vector["message"] == "RequestHeader" else ResponseHeader
+    kind = messages.RequestHeader if vector["message"] == "RequestHeader" else messages.ResponseHeader
     header = build(kind, vector["json"])
     assert bytes(header.encode(flexible=True)) == bytes.fromhex(vector["bytes"])
 
@@ -69,3 +69,4 @@ def test_topic_ids_cross_both_ways() -> None:
     assert messages.topic_id_text(messages.topic_uuid(text)) == text
     assert messages.topic_uuid(None) == messages.ZERO_TOPIC_ID
     assert messages.topic_id_text(messages.ZERO_TOPIC_ID) is None
+    assert messages.topic_id_text(None) is None
