@@ -36,9 +36,18 @@ class RunDirectory:
                 "run": run.path.name,
                 "campaign": dict(campaign),
                 "seed": seed,
-                "backend": "process", "selectors": {}, "assignment": "striped", "mutant": None, "noop_fault": None,
-                "versions": {}, "commit": None, **facts,
-                "started": began, "ended": None, "verdict": "unknown", "start": start.encode(),
+                "backend": "process",
+                "selectors": {},
+                "assignment": "striped",
+                "mutant": None,
+                "noop_fault": None,
+                "versions": {},
+                "commit": None,
+                **facts,
+                "started": began,
+                "ended": None,
+                "verdict": "unknown",
+                "start": start.encode(),
             }
         )
         return run

@@ -50,6 +50,13 @@ def verdicts(history: History, planned: Sequence[str] = ()) -> Entry:
         "invariants": _invariants(invariants),
         "healed": _part(injected, planned, "healed_us", ("not-healed",)),
     }
+    if overloaded := history.of("host.overload"):
+        sessions = ", ".join(str(event["session"]) for event in overloaded)
+        why = f"the host was overloaded: ZooKeeper gave up {sessions} without a fault on it"
+        parts["observed"] = {
+            "verdict": ENVIRONMENT,
+            "detail": "; ".join(filter(None, (parts["observed"]["detail"], why))),
+        }
     ended = bool(history.of("run.ended")) or history.tree is not None
     return {
         "schema": 1,

@@ -1,0 +1,189 @@
+"""Plays a schedule on a cluster and writes down what happened. It judges nothing and repairs nothing but its own faults."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from kcontroller_chaos.faults import work_of
+from kcontroller_chaos.feed import Feed
+from kcontroller_chaos.group import Group
+from kcontroller_chaos.injection import FaultWork, Injection
+from kcontroller_chaos.player import FaultPlayer
+from kcontroller_chaos.schedule import FAULT, Action, Schedule
+from kcontroller_chaos.targets import resolve
+from kcontroller_chaos.triggers import wait_for
+from pytest_kcontroller.cluster.api import Cluster
+from pytest_kcontroller.cluster.timing import scaled
+from pytest_kcontroller.errors import EnvironmentError_, KControllerError
+from pytest_kcontroller.runtime.nursery import Nursery
+from pytest_kcontroller.runtime.ports import Clock
+
+CONVERGE_S = 10.0
+"""After the last fault is healed the cluster gets this long, unscaled; what is not there then is the invariants' affair."""
+TARGET_S = 5.0
+"""A target such as `controller` may be nobody for the time of an election."""
+TRIGGER_S = 10.0
+"""What a fault waits for (`when`, `until`) comes within this time, or the fault goes on without it."""
+POLL_US = 20_000
+
+
+class Noop:
+    """Takes the place of a fault's inject: the test of observation."""
+
+    def __init__(self, work: FaultWork) -> None:
+        self._work = work
+        self.observe, self.within_s = work.observe, work.within_s
+
+    async def inject(self, on: Injection) -> None:
+        """Nothing happens."""
+
+    async def heal(self, on: Injection) -> None:
+        """Nothing has happened."""
+
+
+@dataclass(slots=True)
+class Engine:
+    """`play` is a run from the first action to the records of the end. `noop` is KIND or KIND:MODE, see Noop."""
+
+    cluster: Cluster
+    feed: Feed
+    clock: Clock
+    record: Callable[..., None]
+    noop: str | None = None
+    excused: list[int] = field(default_factory=list)
+    """Sessions that faults were to end; any other that ZooKeeper gives up shows an overloaded host."""
+
+    async def play(self, schedule: Schedule) -> None:
+        """Every action in a task of its own; cancelled, it heals and raises."""
+        self.record("run.started")
+        async with Nursery() as tasks:
+            tasks.start(self.feed.follow(), name="feed")
+            for topic in schedule.topics:
+                await self.cluster.create_topic(
+                    topic.name, partitions=topic.partitions, replication_factor=topic.replication_factor
+                )
+            await self.converge()
+            begin_us = self.clock.now_us()
+            playing = [
+                tasks.start(self._play(action, begin_us, schedule), name=f"action {action.id}")
+                for action in schedule.actions
+            ]
+            for task in playing:
+                await task
+            await self.converge()
+            self.feed.poll()
+            self._record_overload()
+            await self._record_end()
+            self.record("run.ended")
+
+    async def _play(self, action: Action, begin_us: int, schedule: Schedule) -> None:
+        since = self.feed.position
+        if action.at_us is not None:
+            await self.clock.sleep_us(max(0, begin_us + action.at_us - self.clock.now_us()))
+        elif action.when is not None:
+            await self._wait_for(action.when, since)
+        await self.clock.sleep_us(action.after_us)
+        if action.what == FAULT:
+            await self._play_fault(action, schedule)
+        else:
+            await self._play_admin(action)
+
+    async def _play_admin(self, action: Action) -> None:
+        fields = {"op": action.id, "action": action.kind, **action.parameters}
+        self.record("admin.invoke", **fields)
+        arguments = dict(action.parameters)
+        try:
+            await self.cluster.create_topic(arguments.pop("topic"), **arguments)
+        except KControllerError as failed:
+            self.record("admin.info", **fields, error=str(failed))
+        else:
+            self.record("admin.ok", **fields)
+
+    async def _play_fault(self, action: Action, schedule: Schedule) -> None:
+        fields: dict[str, Any] = {
+            "fault": action.id,
+            "fault_kind": action.kind,
+            "mode": action.mode,
+            "target": action.target,
+        }
+        try:
+            nodes = await self._resolve(action, schedule)
+            members = [await self._injection(action, node) for node in nodes]
+        except KControllerError as failed:
+            self.record("fault.asked", **fields, node=None, session=None)
+            self.record("fault.not-applied", **fields, node=None, session=None, why=str(failed))
+            return
+        self.excused += [member.session for member in members]
+        work = work_of(action.kind, action.mode)
+        single = len(members) == 1
+        if not single:
+            work = Group(work, members)
+        if self.noop in (action.kind, f"{action.kind}:{action.mode}"):
+            work = Noop(work)
+        on = members[0]
+        fields |= {"node": on.node if single else None, "session": hex(on.session) if single else None}
+        self.record("fault.asked", **fields)
+        await FaultPlayer(self, work, on, fields, self._until(action)).play()
+
+    def _until(self, action: Action) -> Awaitable[object] | None:
+        if action.duration_us is not None:
+            return self.clock.sleep_us(action.duration_us)
+        return None if action.until is None else self._wait_for(action.until, self.feed.position)
+
+    async def _wait_for(self, trigger: str, since: int) -> None:
+        try:
+            async with asyncio.timeout(scaled(TRIGGER_S)):
+                await wait_for(trigger, self.feed, since=since)
+        except TimeoutError:
+            self.record("trigger.missed", trigger=trigger, waited_s=scaled(TRIGGER_S))
+
+    async def _resolve(self, action: Action, schedule: Schedule) -> tuple[int, ...]:
+        deadline_us = self.clock.now_us() + round(scaled(TARGET_S) * 1e6)
+        draw = schedule.rng(action).randrange
+        while not (nodes := await resolve(self.cluster, str(action.target), draw)):
+            if self.clock.now_us() > deadline_us:
+                raise EnvironmentError_(f"for {scaled(TARGET_S):g} s no node was {action.target!r}")
+            await self.clock.sleep_us(POLL_US)
+        return nodes
+
+    async def _injection(self, action: Action, node: int) -> Injection:
+        status = await self.cluster.status(node)
+        if status is None or not status.session:
+            raise EnvironmentError_(f"node {node} has no session, so nothing can be observed of a fault on it")
+        return Injection(
+            cluster=self.cluster,
+            feed=self.feed,
+            clock=self.clock,
+            fault=action.id,
+            node=node,
+            session=status.session,
+            since=self.feed.position,
+            asked_us=self.clock.now_us(),
+            duration_s=None if action.duration_us is None else action.duration_us / 1e6,
+            parameters=action.parameters,
+        )
+
+    def _record_overload(self) -> None:
+        """Sessions that ZooKeeper gave up although no fault was on them."""
+        excused = [hex(session) for session in self.excused]
+        for event in self.feed.events:
+            expired = event["kind"] == "zk.txn" and event["type"] == "close-session" and event["cxid"] == 0
+            if expired and event["session"] not in excused:
+                self.record("host.overload", session=event["session"], zxid=event["zxid"])
+
+    async def converge(self) -> str | None:
+        """Waits for it, within limits; gives the reason why not."""
+        try:
+            await self.cluster.wait_until_converged(timeout_s=scaled(CONVERGE_S))
+        except KControllerError as not_converged:
+            return str(not_converged)
+        return None
+
+    async def _record_end(self) -> None:
+        for node in self.cluster.running:
+            if (status := await self.cluster.status(node)) is not None:
+                self.record("node.status", **status.record())
+        self.record("zk.tree", **(await self.cluster.tree()).record())

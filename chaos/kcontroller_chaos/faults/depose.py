@@ -1,0 +1,46 @@
+"""depose: /controller is deleted under a controller whose session lives on, as an operator does it by hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kcontroller_chaos.faults import Fault
+from kcontroller_chaos.feed import Event
+from kcontroller_chaos.injection import Evidence, Injection
+from pytest_kcontroller.errors import EnvironmentError_
+from pytest_kcontroller.zookeeper.session import Delete, ZkError
+from pytest_kcontroller.zookeeper.znodes import CONTROLLER
+
+
+class Depose:
+    async def inject(self, on: Injection) -> None:
+        try:
+            await on.cluster.admin.submit(Delete(CONTROLLER))
+        except ZkError as failed:
+            raise EnvironmentError_(f"/controller could not be deleted: {failed}") from None
+
+    async def observe(self, on: Injection) -> Evidence:
+        """The deletion in ZooKeeper's log, by another session than the controller's, which has not ended by then."""
+        event = await on.feed.wait(lambda e: _deletes_controller(e) and e["session"] != hex(on.session), since=on.since)
+        if on.closed(by_client=True) or on.closed(by_client=False):
+            raise EnvironmentError_(f"the session {on.session:#x} of the deposed controller has ended too")
+        return {"zxid": event["zxid"], "session": event["session"], "t_us": event["t_us"]}
+
+    async def heal(self, on: Injection) -> None:
+        """Nothing to do: the next election writes /controller."""
+
+    def within_s(self, on: Injection) -> float:
+        return 2.0
+
+
+def _deletes_controller(event: Event) -> bool:
+    if event["kind"] != "zk.txn":
+        return False
+    return any(op["type"] == "delete" and op["path"] == CONTROLLER for op in event.get("ops", ()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeposeFault(Fault):
+    kind: ClassVar[str] = "depose"
+    work: ClassVar = {"": Depose}

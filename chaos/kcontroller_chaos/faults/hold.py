@@ -1,0 +1,44 @@
+"""hold: the next task of the node that reaches a hold point waits there; pings, watches and the rest of the node go on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from kcontroller_chaos.faults import Fault
+from kcontroller_chaos.injection import Evidence, Injection
+from pytest_kcontroller.runtime.holds import BEFORE_STATE_WRITE, POINTS
+
+
+class Hold:
+    async def inject(self, on: Injection) -> None:
+        await on.cluster.hold(on.node, _point(on))
+
+    async def observe(self, on: Injection) -> Evidence:
+        """The node's own record that a task waits there."""
+        event = await on.feed.wait(
+            lambda e: e["kind"] == "hold.reached" and e["point"] == _point(on) and _writer_is(e["writer"], on.node),
+            since=on.since,
+        )
+        return {"writer": event["writer"], "seq": event["seq"], "point": event["point"], "t_us": event["t_us"]}
+
+    async def heal(self, on: Injection) -> None:
+        await on.cluster.release(on.node, _point(on))
+
+    def within_s(self, on: Injection) -> float:
+        return 5.0
+
+
+def _point(on: Injection) -> str:
+    return str(on.parameters.get("point") or BEFORE_STATE_WRITE)
+
+
+def _writer_is(writer: str, node: int) -> bool:
+    return writer.partition(".")[0] == f"node-{node}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HoldFault(Fault):
+    kind: ClassVar[str] = "hold"
+    work: ClassVar = {"": Hold}
+    point: str = field(default=BEFORE_STATE_WRITE, metadata={"help": "the hold point", "choices": POINTS})

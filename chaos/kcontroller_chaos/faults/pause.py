@@ -1,0 +1,42 @@
+"""pause: SIGSTOP to the node's process, SIGCONT to heal: what a long garbage collection or a suspended machine does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kcontroller_chaos.faults import Fault
+from kcontroller_chaos.injection import Evidence, Injection
+
+POLL_US = 10_000
+
+
+class Pause:
+    async def inject(self, on: Injection) -> None:
+        await on.cluster.pause(on.node)
+
+    async def observe(self, on: Injection) -> Evidence:
+        """The kernel says that the process is stopped; past the session time-out ZooKeeper gives its session up."""
+        while (state := on.cluster.process_state(on.node)) != "T":
+            await on.clock.sleep_us(POLL_US)
+        stopped = {"state": state, "stopped_us": on.clock.now_us()}
+        if not _outlives_session(on):
+            return stopped
+        return {**stopped, **await on.wait_closed(by_client=False)}
+
+    async def heal(self, on: Injection) -> None:
+        await on.cluster.resume(on.node)
+
+    def within_s(self, on: Injection) -> float:
+        return 2 * on.cluster.session_timeout_ms / 1000 + 2 if _outlives_session(on) else 1.0
+
+
+def _outlives_session(on: Injection) -> bool:
+    """ZooKeeper expires sessions in steps of its tick, so a session lives up to a half longer than its time-out."""
+    return on.duration_s is None or on.duration_s * 1000 > 1.5 * on.cluster.session_timeout_ms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PauseFault(Fault):
+    kind: ClassVar[str] = "pause"
+    work: ClassVar = {"": Pause}

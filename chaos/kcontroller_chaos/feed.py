@@ -1,0 +1,114 @@
+"""What happens, as it happens: the growing history files of all writers and ZooKeeper's growing transaction log.
+
+The engine, the triggers and the observers of faults read only this. Nothing in it comes from an injector except the
+engine's own records, which an observer never looks at.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+from kcontroller_chaos.history import txn_event
+from kcontroller_chaos.txnlog import TxnLogReader
+from pytest_kcontroller.runtime.real import RunStart
+
+Event = dict[str, Any]
+
+POLL_S = 0.02
+
+
+class Tail:
+    """The complete lines that a directory's `*.jsonl` files have gained since the last look; a part of a line waits."""
+
+    def __init__(self, directory: Path, skip: tuple[str, ...] = ()) -> None:
+        self._directory, self._skip = directory, skip
+        self._offsets: dict[Path, int] = {}
+
+    def poll(self) -> list[Event]:
+        events: list[Event] = []
+        for path in sorted(self._directory.glob("*.jsonl")):
+            if path.stem not in self._skip:
+                events.extend(self._read(path))
+        return events
+
+    def _read(self, path: Path) -> list[Event]:
+        with path.open("rb") as file:
+            file.seek(self._offsets.get(path, 0))
+            data = file.read()
+        whole, newline, _ = data.rpartition(b"\n")
+        if not newline:
+            return []
+        self._offsets[path] = self._offsets.get(path, 0) + len(whole) + 1
+        return [event for line in whole.split(b"\n") if (event := _decode(line)) is not None]
+
+
+def _decode(line: bytes) -> Event | None:
+    """A line that a killed writer cut in half, and another one wrote on, is not an event."""
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) and "kind" in value else None
+
+
+class TxnSource(Protocol):
+    """ZooKeeper's log while it grows: new transactions as `zk.txn` events."""
+
+    def poll(self) -> list[Event]: ...
+
+
+class LogSource:
+    """The transaction log of a running ZooKeeper."""
+
+    def __init__(self, directory: Path, start: RunStart) -> None:
+        self._reader, self._start, self._seq = TxnLogReader(directory), start, 0
+
+    def poll(self) -> list[Event]:
+        events = []
+        for txn in self._reader.poll():
+            events.append(txn_event(txn, self._seq, self._start.us_of_wall_ms(txn.time_ms)))
+            self._seq += 1
+        return events
+
+
+class Feed:
+    """Events in the order in which they were seen. `position` marks a place in it: `wait(..., since=position)`."""
+
+    def __init__(self, tail: Tail, txns: TxnSource) -> None:
+        self._tail, self._txns = tail, txns
+        self.events: list[Event] = []
+        self._changed = asyncio.Event()
+
+    @property
+    def position(self) -> int:
+        return len(self.events)
+
+    async def follow(self) -> None:
+        """Reads until cancelled."""
+        while True:
+            self.poll()
+            await asyncio.sleep(POLL_S)
+
+    def poll(self) -> None:
+        new = [*self._txns.poll(), *self._tail.poll()]
+        if new:
+            self.events.extend(new)
+            self._changed.set()
+            self._changed = asyncio.Event()
+
+    def find(self, matches: Callable[[Event], bool], *, since: int = 0) -> Event | None:
+        """The first matching event at or after the position `since` that has been seen."""
+        return next((event for event in self.events[since:] if matches(event)), None)
+
+    async def wait(self, matches: Callable[[Event], bool], *, since: int = 0) -> Event:
+        """The first matching event at or after `since`, now or later; the caller sets the time limit."""
+        while True:
+            changed, seen = self._changed, len(self.events)
+            if (event := self.find(matches, since=since)) is not None:
+                return event
+            since = max(since, seen)
+            await changed.wait()

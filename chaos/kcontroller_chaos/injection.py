@@ -1,0 +1,72 @@
+"""What a fault's inject, observe and heal are given: the cluster, the feed, and what is known of this one injection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from kcontroller_chaos.feed import Event, Feed
+from pytest_kcontroller.cluster.api import Cluster
+from pytest_kcontroller.runtime.ports import Clock
+
+Evidence = dict[str, Any]
+
+
+@dataclass(slots=True, kw_only=True)
+class Injection:
+    """One fault on one node. `session` is what the node had when the fault was asked for; `since` is the feed's position
+    then, so that nothing older can pass for evidence."""
+
+    cluster: Cluster
+    feed: Feed
+    clock: Clock
+    fault: str
+    node: int
+    session: int
+    since: int
+    asked_us: int
+    duration_s: float | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def closed(self, *, by_client: bool) -> Event | None:
+        """This session's closeSession seen since, if a client asked for it, or if ZooKeeper gave the session up."""
+        return self.feed.find(lambda event: self.is_close(event, by_client=by_client), since=self.since)
+
+    def is_close(self, event: Event, *, by_client: bool) -> bool:
+        """ZooKeeper logs its own closeSession of an expired session with cxid 0; a client's has the client's xid."""
+        return bool(
+            event["kind"] == "zk.txn"
+            and event["type"] == "close-session"
+            and event["session"] == hex(self.session)
+            and (event["cxid"] != 0) == by_client
+            and event["t_us"] >= self.asked_us - CLOCKS_DIFFER_US
+        )
+
+    async def wait_closed(self, *, by_client: bool) -> Evidence:
+        event = await self.feed.wait(lambda e: self.is_close(e, by_client=by_client), since=self.since)
+        return {"zxid": event["zxid"], "session": event["session"], "cxid": event["cxid"], "t_us": event["t_us"]}
+
+
+CLOCKS_DIFFER_US = 2_000
+"""ZooKeeper's log has whole milliseconds of the wall clock, run times come from the monotonic clock."""
+
+
+class FaultWork(Protocol):
+    """What each fault does. The three use different means: `observe` never looks at what `inject` did itself."""
+
+    async def inject(self, on: Injection) -> None:
+        """Does it. Raises EnvironmentError_ if it could not: the fault was not applied."""
+        ...
+
+    async def observe(self, on: Injection) -> Evidence:
+        """Waits for the evidence; the engine limits the time to `within_s`."""
+        ...
+
+    async def heal(self, on: Injection) -> None:
+        """Takes it back; called exactly once, also after a failed or interrupted inject."""
+        ...
+
+    def within_s(self, on: Injection) -> float:
+        """The time that the observation may take, in seconds, unscaled."""
+        ...

@@ -1,0 +1,99 @@
+"""One fault of a schedule, from its trigger to its healing. Every step is recorded; healing always happens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kcontroller_chaos.injection import FaultWork, Injection
+from pytest_kcontroller.cluster.timing import scaled
+from pytest_kcontroller.errors import KControllerError
+from pytest_kcontroller.runtime.nursery import Nursery
+
+if TYPE_CHECKING:
+    from kcontroller_chaos.engine import Engine
+
+HEAL_S = 20.0
+
+
+@dataclass(slots=True)
+class FaultPlayer:
+    """`fields` identify the fault in every one of its events: fault, fault_kind, mode, node, session."""
+
+    engine: Engine
+    work: FaultWork
+    on: Injection
+    fields: dict[str, Any]
+    until: Awaitable[object] | None
+    """What ends the fault; None: it is healed when it has been observed."""
+
+    async def play(self) -> None:
+        applied = False
+        try:
+            applied = await self._inject()
+            if applied:
+                await self._observe_and_wait()
+        finally:
+            await _to_the_end(self._heal(applied))
+
+    async def _inject(self) -> bool:
+        try:
+            await self.work.inject(self.on)
+        except KControllerError as failed:
+            self._say("fault.not-applied", why=str(failed))
+            return False
+        self._say("fault.applied")
+        return True
+
+    async def _observe_and_wait(self) -> None:
+        """Both at once; healed when both have ended, so that healing never destroys the evidence."""
+        async with Nursery() as tasks:
+            observing = tasks.start(self._observe(), name=f"observe {self.on.fault}")
+            if self.until is not None:
+                await self.until
+            await observing
+
+    async def _observe(self) -> None:
+        limit_s = scaled(self.work.within_s(self.on))
+        try:
+            async with asyncio.timeout(limit_s):
+                evidence = await self.work.observe(self.on)
+        except TimeoutError:
+            self._say("fault.not-observed", why=f"no evidence within {limit_s:g} s")
+        except KControllerError as failed:
+            self._say("fault.not-observed", why=str(failed))
+        else:
+            self._say("fault.observed", evidence=evidence)
+
+    async def _heal(self, applied: bool) -> None:
+        try:
+            async with asyncio.timeout(scaled(HEAL_S)):
+                await self.work.heal(self.on)
+        except TimeoutError:
+            self._say("fault.not-healed", why=f"healing took longer than {scaled(HEAL_S):g} s")
+        except KControllerError as failed:
+            self._say("fault.not-healed", why=str(failed))
+        else:
+            if applied:
+                self._say("fault.healed")
+
+    def _say(self, kind: str, **more: Any) -> None:
+        self.engine.record(kind, **self.fields, **more)
+
+
+async def _to_the_end(work: Any) -> None:
+    """Runs `work` to its end even if this task is cancelled meanwhile; the cancellation is raised afterwards."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as again:
+            if task.cancelled():
+                raise
+            cancelled = again
+    task.result()
+    if cancelled is not None:
+        raise cancelled

@@ -1,0 +1,140 @@
+"""One run: a campaign and a seed become a run directory with a verdict. Nothing of it goes on afterwards."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kcontroller_chaos.campaign import Campaign
+from kcontroller_chaos.engine import Engine
+from kcontroller_chaos.faults import kinds
+from kcontroller_chaos.feed import Feed, LogSource, Tail
+from kcontroller_chaos.rundir import RunDirectory
+from kcontroller_chaos.schedule import draw
+from kcontroller_chaos.verdict import ENVIRONMENT, judge
+from pytest_kcontroller import __version__
+from pytest_kcontroller.cluster.cluster import ClusterSettings, ProcessCluster
+from pytest_kcontroller.errors import EnvironmentError_, UsageError
+from pytest_kcontroller.plugin_manager import load_plugins
+from pytest_kcontroller.runtime.real import RealClock, Recorder, RunStart
+
+MUTANTS = "kcontroller_chaos.mutants"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What the command line says besides files and seeds."""
+
+    out: Path = Path("runs")
+    mutant: str | None = None
+    noop_fault: str | None = None
+    selectors: Mapping[str, Any] = field(default_factory=dict)
+    assignment: str | None = None
+    plugins: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    path: Path
+    verdict: str
+    seconds: float
+    details: Mapping[str, Any]
+    """verdicts.json; empty if the cluster did not start."""
+    error: str = ""
+
+
+def check(campaign: Campaign, options: Options) -> ClusterSettings:
+    """Everything that can be wrong before something starts. Raises UsageError."""
+    plugins = load_plugins((*options.plugins, MUTANTS))
+    plugins.mutant(options.mutant, where="--mutant")
+    selectors = {**campaign.cluster.selectors, **options.selectors}
+    assignment = options.assignment or campaign.cluster.assignment
+    plugins.selectors_for(selectors, where=str(campaign.file))
+    plugins.assignments.make(assignment, where=str(campaign.file))
+    if options.noop_fault is not None:
+        _check_noop(campaign, options.noop_fault)
+    return ClusterSettings(
+        nodes=campaign.cluster.nodes,
+        session_timeout_ms=campaign.cluster.session_timeout_ms,
+        selectors=selectors,
+        assignment=assignment,
+        config=campaign.cluster.config,
+        plugins=options.plugins,
+        mutant=options.mutant,
+    )
+
+
+def _check_noop(campaign: Campaign, noop: str) -> None:
+    names = {name for fault in campaign.faults for name in (fault.kind, f"{fault.kind}:{fault.mode}")}
+    if noop not in names:
+        known = noop.partition(":")[0] in kinds()
+        what = f"{campaign.file} has no fault {noop!r}" if known else f"there is no fault {noop!r}"
+        hint = ", ".join(sorted(name for name in names if not name.endswith(":None")))
+        raise UsageError(what, where="--noop-fault", hint=f"it has: {hint}")
+
+
+async def run_once(campaign: Campaign, seed: int, options: Options) -> RunResult:
+    """Plays and judges. Cancelled, it heals, stops everything and leaves a readable run with the verdict `unknown`."""
+    settings = check(campaign, options)
+    start = RunStart.now()
+    clock = RealClock(start)
+    run = RunDirectory.create(
+        options.out,
+        {"name": campaign.name, "file": str(campaign.file), "sha256": campaign.sha256},
+        seed,
+        start,
+        selectors=dict(settings.selectors),
+        assignment=settings.assignment,
+        mutant=options.mutant,
+        noop_fault=options.noop_fault,
+        versions={"pytest-kcontroller": __version__, "python": platform.python_version()},
+        commit=_commit(),
+    )
+    schedule = draw(campaign, seed)
+    schedule.save(run.schedule)
+    record = Recorder(run.history / "engine.jsonl", "engine", clock)
+    try:
+        await _play(settings, run, start, clock, record, schedule, options.noop_fault)
+    except EnvironmentError_ as failed:
+        record("run.failed", error=str(failed))
+        run.end(clock.wall_ms() * 1_000_000, ENVIRONMENT)
+        return RunResult(run.path, ENVIRONMENT, clock.now_us() / 1e6, {}, str(failed))
+    finally:
+        record.close()
+    details = judge(run.path)
+    run.end(clock.wall_ms() * 1_000_000, details["overall"])
+    return RunResult(run.path, details["overall"], clock.now_us() / 1e6, details)
+
+
+async def _play(
+    settings: ClusterSettings,
+    run: RunDirectory,
+    start: RunStart,
+    clock: RealClock,
+    record: Recorder,
+    schedule: Any,
+    noop: str | None,
+) -> None:
+    def exited(node: int, status: int) -> None:
+        record("process.exited", node=node, status=status)
+
+    cluster = await ProcessCluster.start(settings, run.path, run_start=start, on_exit=exited)
+    try:
+        source = LogSource(cluster.zookeeper.txn_log_directory, start)
+        feed = Feed(Tail(run.history, skip=("zookeeper",)), source)
+        await Engine(cluster, feed, clock, record, noop).play(schedule)
+    finally:
+        await cluster.stop(keep_log_in=run.zookeeper)
+
+
+def _commit() -> str | None:
+    """The commit of the checkout that this runs in."""
+    try:
+        said = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return said.stdout.strip() or None if said.returncode == 0 else None
