@@ -53,7 +53,7 @@ class Net:
             if target == ZOOKEEPER:
                 links.append((source, target, "zk"))
             elif source != ZOOKEEPER:
-                links += [(source, target, plane) for plane in ("control", "data")]
+                links.append((source, target, "control"))
         return links
 
     def _end(self, end: int | str) -> str:

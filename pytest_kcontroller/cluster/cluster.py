@@ -56,7 +56,7 @@ class ProcessCluster:
         self.settings, self.directory = settings, directory
         self._run_start = start
         self._on_exit = on_exit
-        self._work = Path(tempfile.mkdtemp(prefix="kcontroller-"))
+        self._work = _short_directory()
         self._draw = NamedRng(settings.seed).stream("cluster/topics").randrange
         self._plugins = load_plugins(settings.plugins)
         self._zookeeper: ZooKeeper | None = None
@@ -90,7 +90,9 @@ class ProcessCluster:
     async def _start(self) -> None:
         for name in ("history", "logs"):
             (self.directory / name).mkdir(parents=True, exist_ok=True)
-        self._zookeeper = await ZooKeeper.start(self._work / "zookeeper", log=self.directory / "logs" / "zookeeper.log")
+        self._zookeeper = await ZooKeeper.start(
+            self._work / "zookeeper", log=self.directory / "logs" / "zookeeper.log", cleanup=self._work
+        )
         self._links = await Links.start(
             self.nodes_to_start, self._zookeeper.address, log=self.directory / "logs" / "toxiproxy.log"
         )
@@ -349,6 +351,13 @@ class ProcessCluster:
                     if keep_log_in is not None:
                         self._zookeeper.export_log(keep_log_in)
                 shutil.rmtree(self._work, ignore_errors=True)
+
+
+def _short_directory() -> Path:
+    """A temporary directory; a Unix socket's path in it must stay under some 100 bytes, whatever TMPDIR is."""
+    usual = Path(tempfile.gettempdir())
+    short = usual if len(str(usual)) < 60 or not Path("/tmp").is_dir() else Path("/tmp")
+    return Path(tempfile.mkdtemp(prefix="kcontroller-", dir=short))
 
 
 def _session(value: object) -> int:

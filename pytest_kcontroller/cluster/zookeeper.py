@@ -58,8 +58,9 @@ class ZooKeeper:
         return self.directory / "data" / "version-2"
 
     @classmethod
-    async def start(cls, directory: Path, *, log: Path, tick_ms: int = TICK_MS) -> Self:
-        """Returns when the server answers `srvr`. `directory` is made if missing, and removed if our process dies.
+    async def start(cls, directory: Path, *, log: Path, tick_ms: int = TICK_MS, cleanup: Path | None = None) -> Self:
+        """Returns when the server answers `srvr`. `directory` is made if missing, and removed (or `cleanup` is, if it
+        is given) if our process dies.
 
         Raises StartError (phase, seconds, last log lines, command), at once if the JVM ends; what find_java and
         zookeeper_classpath raise.
@@ -74,7 +75,9 @@ class ZooKeeper:
             text = _CONFIG.format(tick_ms=tick_ms, min_ms=2 * tick_ms, data=directory / "data", port=port)
             config.write_text(text, encoding="utf-8")
             command = _command(java, classpath, directory, config)
-            process = await Supervised.start("ZooKeeper", command, log=log, cwd=directory, cleanup=[directory])
+            process = await Supervised.start(
+                "ZooKeeper", command, log=log, cwd=directory, cleanup=[cleanup or directory]
+            )
             server = cls(directory, process, Address("127.0.0.1", port))
             try:
                 await server._ready(log, command)

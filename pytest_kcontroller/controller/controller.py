@@ -291,9 +291,9 @@ class Controller:
             return
         context = reign.context
         now = Context(context.epoch, context.epoch_version)
-        await load_topics(now, self._store, self._corrupt)
+        names = await load_topics(now, self._store, self._corrupt)
         for topic in context.topics():
-            if topic not in now.topic_ids:
+            if topic not in names:
                 context.drop_topic(topic)
         new = [tp for tp in sorted(now.assignments) if tp not in context.assignments]
         context.topic_ids.update(now.topic_ids)

@@ -74,6 +74,8 @@ def rejection(choice: object, view: PartitionView, reason: ElectionReason) -> st
     if not isinstance(choice, LeaderChoice):
         return f"{choice!r} is no LeaderChoice"
     replicas, isr = view.assignment.replicas, choice.isr
+    if not all(isinstance(broker, int) for broker in (choice.leader, *isr, *(choice.recipients or ()))):
+        return f"{choice!r} names brokers by something else than their ids"
     if not view.brokers.live(choice.leader):
         return f"leader {choice.leader} is not live"
     if choice.leader not in replicas:

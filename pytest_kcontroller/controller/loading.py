@@ -37,8 +37,11 @@ async def load_brokers(context: Context, store: Store, corrupt: Callable[[str], 
             corrupt(str(bad))
 
 
-async def load_topics(context: Context, store: Store, corrupt: Callable[[str], None]) -> None:
-    """Fills `assignments` and `topic_ids`; gives an id to topics that have none (KIP-516). Raises FencedError."""
+async def load_topics(context: Context, store: Store, corrupt: Callable[[str], None]) -> tuple[str, ...]:
+    """Fills `assignments` and `topic_ids`; gives an id to topics that have none (KIP-516).
+
+    Returns all topics by name, those too whose znode is corrupt: they are not gone. Raises FencedError.
+    """
     children = await store.children(TOPICS, watch=True)
     names = children.names if children else ()
     nodes = await store.get_watched([topic_path(name) for name in names])
@@ -60,6 +63,7 @@ async def load_topics(context: Context, store: Store, corrupt: Callable[[str], N
         # Any version: a blind overwrite behind the fence, as Kafka's.
         ops = [SetData(topic_path(topic.name), encode_topic(topic)) for topic in without_id]
         await store.write_each(ops, fence=Fence(context.epoch_version))
+    return names
 
 
 def _new_id(topic: str, czxid: int) -> str:

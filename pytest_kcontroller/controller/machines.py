@@ -152,7 +152,7 @@ class Machines:
                     isr=choice.isr,
                     leader_epoch=state.leader_epoch + 1,
                     controller_epoch=self.context.epoch,
-                    recovering=choice.leader not in state.isr,
+                    recovering=state.recovering or choice.leader not in state.isr,
                 )
                 replicas = self.context.assignments[tp].replicas
                 told = choice.recipients or tuple(r for r in replicas if r in self.context.brokers)

@@ -132,7 +132,7 @@ def test_one_node_from_start_to_end(tmp_path: Path) -> None:
         assert value["endpoints"] == [f"PLAINTEXT://{status['address']}"]
         assert registered.stat.czxid == status["broker_epoch"]
         assert hex(registered.stat.ephemeral_owner) == status["session"]
-        await write_topic(w.admin.session, "orders", {0: [0], 1: [0]}, NamedRng(1).stream("topic"))
+        await write_topic(w.admin.session, "orders", {0: [0], 1: [0]}, NamedRng(1).stream("topic").randrange)
         await w.until("it leads", lambda tree: all(_led_by(tree, TopicPartition("orders", p), 0) for p in (0, 1)))
         await w.until("the broker knows", lambda _: _leads(w, 0, 2))
         assert await node.terminate(scaled(10)) == 0
@@ -186,7 +186,7 @@ def test_three_nodes_lose_a_leader_and_take_it_back(tmp_path: Path) -> None:
         for node in (0, 1, 2):
             await w.start(node)
         await w.until("all are registered", lambda tree: sorted(tree.brokers) == [0, 1, 2])
-        await write_topic(w.admin.session, "orders", {0: [2, 1, 0]}, NamedRng(1).stream("topic"))
+        await write_topic(w.admin.session, "orders", {0: [2, 1, 0]}, NamedRng(1).stream("topic").randrange)
         await w.until("2 leads", lambda tree: _led_by(tree, tp, 2))
         assert await w.nodes[2].kill(scaled(10)) == -9
         tree = await w.until("1 leads", lambda tree: _led_by(tree, tp, 1) and 2 not in tree.brokers)
@@ -219,7 +219,9 @@ def test_a_controller_that_dies_is_followed_by_another(tmp_path: Path) -> None:
         first = await w.until("a controller", lambda tree: tree.controller is not None)
         assert first.controller is not None
         others = [node for node in (0, 1, 2) if node != first.controller]
-        await write_topic(w.admin.session, "orders", {0: [first.controller, *others]}, NamedRng(1).stream("topic"))
+        await write_topic(
+            w.admin.session, "orders", {0: [first.controller, *others]}, NamedRng(1).stream("topic").randrange
+        )
         await w.until("it leads", lambda tree: _led_by(tree, tp, first.controller or 0))
         await w.nodes[first.controller].kill(scaled(10))
         after = await w.until("another leads", lambda tree: _led_by(tree, tp, *others))
@@ -237,7 +239,7 @@ def test_hold_and_release_are_seen_from_outside(tmp_path: Path) -> None:
         await w.until("it elects itself", lambda tree: tree.controller == 0)
         assert await node.ask("hold", point="no.such-point", timeout_s=scaled(2)) is None
         await node.ask("hold", point=point, timeout_s=scaled(2))
-        await write_topic(w.admin.session, "orders", {0: [0]}, NamedRng(1).stream("topic"))
+        await write_topic(w.admin.session, "orders", {0: [0]}, NamedRng(1).stream("topic").randrange)
 
         async def waits(_: Tree) -> bool:
             status = await w.status(0)

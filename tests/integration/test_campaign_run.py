@@ -1,0 +1,112 @@
+"""`kcontroller campaign run`, as a person runs it: real ZooKeeper, real nodes, real proxies."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from pytest_kcontroller.cluster.timing import scaled
+
+CAMPAIGNS = Path(__file__).parents[2] / "chaos" / "campaigns"
+PROGRAM = [sys.executable, "-c", "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"]
+
+
+def campaign(*arguments: object, out: Path) -> subprocess.CompletedProcess[str]:
+    command = [*PROGRAM, "campaign", "run", *map(str, arguments), "--out", str(out)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=scaled(120), check=False)
+
+
+def only_run(out: Path) -> Path:
+    (run,) = out.glob("*/*")
+    return run
+
+
+def verdicts(run: Path) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads((run / "verdicts.json").read_text())
+    return value
+
+
+def fencing(run: Path) -> str:
+    root = CAMPAIGNS.parents[1]
+    command = [sys.executable, "-m", "tests.tools.zklog", "--fencing", str(run)]
+    return subprocess.run(command, capture_output=True, text=True, check=True, cwd=root, timeout=60).stdout
+
+
+def test_smoke_holds_and_every_fault_was_seen(tmp_path: Path) -> None:
+    done = campaign(CAMPAIGNS / "smoke.toml", "--seeds", 1, out=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    value = verdicts(only_run(tmp_path))
+    assert [part["verdict"] for part in value["parts"].values()] == ["held"] * 4
+    assert sorted(fault["id"] for fault in value["faults"]) == ["expiry-natural", "expiry-server", "kill", "pause"]
+    assert all(fault["observed_us"] for fault in value["faults"])
+    assert len(value["elections"]) >= 5, "the first one, and one after each fault on the controller"
+
+
+def test_a_deposed_controller_is_fenced(tmp_path: Path) -> None:
+    done = campaign(CAMPAIGNS / "zombie.toml", "--seeds", 1, out=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = fencing(only_run(tmp_path))
+    assert "refused -103 epoch 1 after 2" in said
+    assert "accepted" not in said
+
+
+def test_without_the_fence_the_witness_names_the_write(tmp_path: Path) -> None:
+    done = campaign(CAMPAIGNS / "zombie.toml", "--seeds", 1, "--mutant", "KAFKA-6082", out=tmp_path)
+    assert done.returncode == 1, done.stdout + done.stderr
+    run = only_run(tmp_path)
+    (violated,) = [i for i in verdicts(run)["invariants"] if i["name"] == "no-stale-epoch-write"]
+    witness = violated["witness"]
+    assert witness["path"].startswith("/brokers/topics/late/partitions/")
+    assert (witness["epoch"], witness["newest_epoch"]) == (1, 2)
+    assert witness["zxid"] in fencing(run), "the reader that knows nothing of ours sees the same write"
+    assert witness["zxid"] in done.stdout
+
+
+@pytest.mark.parametrize("fault", ["session_expiry:server", "kill"])
+def test_a_fault_that_does_not_happen_is_noticed(fault: str, tmp_path: Path) -> None:
+    done = campaign(CAMPAIGNS / "smoke.toml", "--seeds", 1, "--noop-fault", fault, out=tmp_path)
+    assert done.returncode == 6, done.stdout + done.stderr
+    assert f"({fault})" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["nowhere.toml"], "nowhere.toml"),
+        ([CAMPAIGNS / "smoke.toml", "--mutant", "KAFKA-6083"], "KAFKA-6082"),
+        ([CAMPAIGNS / "smoke.toml", "--noop-fault", "pause:hard"], "pause"),
+        ([CAMPAIGNS / "smoke.toml", "--seeds", "x"], "--seeds"),
+        ([CAMPAIGNS / "smoke.toml", "--assignment", "stripes"], "striped"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_starts(arguments: list[object], says: str, tmp_path: Path) -> None:
+    done = campaign(*arguments, out=tmp_path / "runs")
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+def test_ctrl_c_leaves_a_readable_run_and_nothing_else(tmp_path: Path) -> None:
+    command = [*PROGRAM, "campaign", "run", str(CAMPAIGNS / "smoke.toml"), "--seeds", "1", "--out", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        deadline = psutil.Process().cpu_times().user + scaled(60)
+        while not any("fault.applied" in path.read_text() for path in tmp_path.glob("*/*/history/engine.jsonl")):
+            assert process.poll() is None, process.communicate()
+            assert psutil.Process().cpu_times().user < deadline
+        children = psutil.Process(process.pid).children(recursive=True)
+        os.kill(process.pid, signal.SIGINT)
+        process.communicate(timeout=scaled(60))
+    assert process.returncode == 130
+    assert json.loads((only_run(tmp_path) / "run.json").read_text())["verdict"] == "unknown"
+    gone, alive = psutil.wait_procs(children, timeout=scaled(10))
+    assert len(gone) >= 5
+    assert not alive
