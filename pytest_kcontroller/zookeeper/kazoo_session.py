@@ -7,12 +7,16 @@ calls it in the reading thread).
 
 kazoo opens a new session by itself after an expiry; a request could then land in a session that nobody asked for. Here the
 client is stopped in the very callback that reports the expiry, so one KazooSession is one session for ever.
+
+When the connection is lost, the state comes first and then the failures of the requests that it took.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import socket
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -34,7 +38,11 @@ MAX_REQUEST_BYTES = 1_000_000
 _HEADERS_BYTES = 100
 """More than what an operation takes besides its path and data."""
 
+CLOSE_GRACE_S = 1.0
+"""A closing session that gets no answer (a cut link, a paused server) is given up after this; ZooKeeper expires it later."""
+
 _log = logging.getLogger(__name__)
+logging.getLogger("kazoo").addHandler(logging.NullHandler())  # else Python prints each of its warnings to stderr
 
 _ERRORS: dict[int, type[ZkError]] = {
     kind.code: kind
@@ -87,13 +95,16 @@ class KazooSession:
         self._listener = listener
         self._state: SessionState | None = None
         self._closing = False
+        self._give_up: asyncio.TimerHandle | None = None
         self._outstanding: dict[int, _Reply] = {}
         self._submitted = 0
         self._first = self._loop.create_future()
         self._ended = self._loop.create_future()
         self._handler = _Handler(self._post)
-        self._client = KazooClient(
-            hosts,
+        self._last_watch: WatchedEvent | None = None
+        self._client = _Client(
+            self._on_loss,
+            hosts=hosts,
             timeout=timeout_ms / 1000,
             handler=self._handler,
             connection_retry=KazooRetry(max_tries=-1, delay=0.05, backoff=1.5, max_delay=0.2, max_jitter=0.2),
@@ -125,18 +136,19 @@ class KazooSession:
     def submit(self, request: port.Request) -> asyncio.Future[object]:
         future: asyncio.Future[object] = self._loop.create_future()
         if self._closing or self._state in (SessionState.EXPIRED, SessionState.CLOSED):
-            future.set_exception(port.SessionExpiredError(_path(request)))
-            return future
+            return _failed(future, port.SessionExpiredError(_path(request)))
         if _size(request, self._chroot) > MAX_REQUEST_BYTES:
-            future.set_exception(port.RequestTooBigError(_path(request)))
-            return future
+            return _failed(future, port.RequestTooBigError(_path(request)))
         self._submitted += 1
         reply = _Reply(self, self._submitted, request, future)
         self._outstanding[self._submitted] = reply
-        self._client._call(_encode(request, self._chroot, self._on_watch), reply)
+        # KazooClient._call without its checks: whatever a thread that is ending leaves in the queue, _conclude fails.
+        self._client._queue.append((_encode(request, self._chroot, self._on_watch), reply))
+        self._connection.wake()
         return future
 
     async def close(self) -> None:
+        """See ZkSession. Without an answer, CLOSED comes after CLOSE_GRACE_S and ZooKeeper expires the session later."""
         self.abandon()
         await asyncio.shield(self._ended)
 
@@ -152,17 +164,23 @@ class KazooSession:
         self._closing = True
         self._client._stopped.set()
         self._client._queue.append((jute.CloseInstance, None))
-        try:
-            self._connection._write_sock.send(b"\0")
-        except (OSError, AttributeError):
-            _log.debug("the connection had ended already")
+        self._connection.wake()
+        if not self._ended.done():
+            self._give_up = self._loop.call_later(CLOSE_GRACE_S, self._hang_up)
+
+    def _hang_up(self) -> None:
+        """The reading thread may still wait for a host that does not answer; nothing that it says counts any more."""
+        self._connection.hang_up()
+        self._conclude()
+
+    def _on_loss(self) -> None:
+        """In the reading thread, before the requests that were on the way are failed."""
+        self._post(self._change, SessionState.SUSPENDED)
 
     def _on_state(self, state: KazooState) -> None:
         """In the reading thread."""
         if state == KazooState.CONNECTED:
             self._post(self._change, SessionState.CONNECTED)
-        elif state == KazooState.SUSPENDED:
-            self._post(self._change, SessionState.SUSPENDED)
         elif self._client._state == KeeperState.EXPIRED_SESSION:
             self._client._stopped.set()
             self._post(self._change, SessionState.EXPIRED)
@@ -179,10 +197,12 @@ class KazooSession:
 
     def _end_of_thread(self) -> None:
         """In the reading thread, as its last act."""
-        self._post(self._finish)
-
-    def _finish(self) -> None:
         self._client.close()
+        self._post(self._conclude)
+
+    def _conclude(self) -> None:
+        if self._give_up is not None:
+            self._give_up.cancel()
         self._change(SessionState.CLOSED)
         for number in list(self._outstanding):
             self._outstanding[number].fail(port.SessionExpiredError())
@@ -198,6 +218,11 @@ class KazooSession:
             _log.debug("the loop is closed: nobody waits for %r any more", call)
 
     def _on_watch(self, event: WatchedEvent) -> None:
+        if (
+            event is self._last_watch
+        ):  # kazoo tells the data and the child watches of a deleted znode one after the other
+            return
+        self._last_watch = event
         if (kind := _KINDS.get(event.type)) is not None:  # NONE: kazoo has forgotten its watches
             self._loop.call_soon(self._listener, WatchEvent(kind, event.path))
 
@@ -219,13 +244,59 @@ class _Handler(SequentialThreadingHandler):  # type: ignore[misc]
         self._post(callback.func, *callback.args)
 
 
+class _Client(KazooClient):  # type: ignore[misc]
+    """Tells of a loss before it fails the requests that were on the way; kazoo itself tells afterwards."""
+
+    def __init__(self, lost: Callable[[], None], **settings: Any) -> None:
+        self._tell_loss = lost
+        super().__init__(**settings)
+
+    def _notify_pending(self, state: str) -> None:
+        if state == KeeperState.CONNECTING:
+            self._tell_loss()
+        super()._notify_pending(state)
+
+
 class _Connection(ConnectionHandler):  # type: ignore[misc]
-    """Keeps what the handshake says (kazoo shows the time-out that was asked for) and tells when its thread ends."""
+    """Keeps what the handshake says (kazoo shows the time-out that was asked for) and tells when its thread ends.
+
+    kazoo wakes its thread by one byte per request through a blocking pipe. While there is no connection nobody reads it, and
+    after some 280 requests the loop would stand still. Here there is at most one byte in the pipe: one is there if and only
+    if `_awake`, and as long as the queue is not empty.
+    """
 
     def __init__(self, client: KazooClient, ended: Callable[[], None]) -> None:
         super().__init__(client, client._conn_retry.copy(), logger=client.logger)
         self.session_id, self.password, self.timeout_ms = 0, b"", 0
         self._tell_end = ended
+        self._awake, self._waking = False, threading.Lock()
+
+    def wake(self) -> None:
+        """In the loop, after a request was queued."""
+        with self._waking:
+            if not self._awake:
+                self._put_byte()
+
+    def _send_request(self, read_timeout: float, connect_timeout: float) -> None:
+        super()._send_request(read_timeout, connect_timeout)  # takes one request and the byte
+        with self._waking:
+            self._awake = False
+            if self.client._queue:
+                self._put_byte()
+
+    def _put_byte(self) -> None:
+        try:
+            self._write_sock.send(b"\0")
+            self._awake = True
+        except (OSError, AttributeError):
+            _log.debug("the connection has ended")
+
+    def hang_up(self) -> None:
+        """In the loop: ends whatever the reading thread waits for on its socket."""
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except (OSError, AttributeError):
+            _log.debug("there is no connection to end")
 
     def _invoke(self, timeout: float, request: Any, xid: int | None = None) -> Any:
         answer = super()._invoke(timeout, request, xid)
@@ -266,6 +337,7 @@ class _Reply:
         self._session._outstanding.pop(self._number, None)
         if not self._future.done():
             self._future.set_exception(error)
+            self._future.exception()  # nobody need ask: asyncio would log each request that a lost session takes along
 
 
 class _MultiRead:
@@ -405,6 +477,12 @@ def _error(raised: BaseException, path: str) -> BaseException:
     return port.UnexpectedZkError(code, path)
 
 
+def _failed(future: asyncio.Future[object], error: port.ZkError) -> asyncio.Future[object]:
+    future.set_exception(error)
+    future.exception()  # as in _Reply.fail
+    return future
+
+
 def _full(chroot: str, path: str) -> str:
     return chroot if chroot and path == "/" else chroot + path
 
@@ -429,7 +507,7 @@ def _size(request: port.Request, chroot: str) -> int:
         case port.Create() | port.SetData():
             return op_size(request) + len(chroot)
         case _:
-            return _HEADERS_BYTES
+            return len(request.path.encode()) + len(chroot) + _HEADERS_BYTES
 
 
 def op_size(op: port.WriteOp) -> int:
