@@ -14,7 +14,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from functools import partial
+from typing import cast
 
 from pytest_kcontroller.runtime.seams import seam
 from pytest_kcontroller.zookeeper.session import (
@@ -30,17 +31,19 @@ from pytest_kcontroller.zookeeper.session import (
     GetData,
     Multi,
     MultiRead,
+    NoChildrenForEphemeralsError,
     Node,
     NodeExistsError,
     NoNodeError,
+    NotEmptyError,
     Request,
     RequestTooBigError,
     RolledBackError,
     SessionEvent,
-    SessionExpiredError,
     SessionState,
     SetData,
     Stat,
+    UnexpectedZkError,
     WatchEvent,
     WatchKind,
     WriteOp,
@@ -57,7 +60,8 @@ PIPELINE = 1000
 
 _OP_BYTES = 100
 
-T = TypeVar("T")
+_Watch = tuple[str, bool]
+"""A path, and whether its children are watched (else its creation, change and deletion)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,8 @@ class TooBig:
 
 WriteResult = Written | Stale | TooBig
 EachOp = Create | SetData | Delete
+_Chunk = list[tuple[int, EachOp]]
+"""Operations with their numbers in the whole."""
 
 
 @seam("store.fence")
@@ -120,8 +126,7 @@ class Store:
         self._connected = asyncio.Event()
         if session.state == SessionState.CONNECTED:
             self._connected.set()
-        self._armed: dict[tuple[str, bool], Stat | None] = {}
-        self._rearming: asyncio.Task[None] | None = None
+        self._armed: dict[_Watch, Stat | None] = {}
 
     # --- events: the session's listener passes all of them through here
 
@@ -133,11 +138,8 @@ class Store:
             self._connected.clear()
         else:
             self._connected.set()  # also at the end: whoever waits learns from its next request
-            if event.state == SessionState.CONNECTED and self._armed:
-                self._rearming = asyncio.get_running_loop().create_task(self._rearm(), name="re-arm watches")
-        self._tell(event)
-
-    def _tell(self, event: SessionEvent) -> None:
+            if event.state == SessionState.CONNECTED:
+                self._rearm()
         if self._on_event is not None:
             self._on_event(event)
 
@@ -149,22 +151,39 @@ class Store:
             if event.kind == WatchKind.DELETED:
                 self._armed.pop((event.path, True), None)
 
-    async def _rearm(self) -> None:
-        """Watches are gone with the connection: read again with a watch, and tell what has changed meanwhile."""
-        armed = sorted(self._armed.items())
-        requests: list[Request] = [
-            GetChildren(path, watch=True) if children else Exists(path, watch=True) for (path, children), _ in armed
-        ]
-        try:
-            answers = await self._pipelined(requests)
-        except SessionExpiredError:
+    def _submit(self, request: Request) -> asyncio.Future[object]:
+        future = self.session.submit(request)
+        if isinstance(request, Exists | GetData | GetChildren) and request.watch:
+            future.add_done_callback(partial(self._arm, request))
+        return future
+
+    def _arm(self, request: Exists | GetData | GetChildren, future: asyncio.Future[object]) -> None:
+        """In the reply's own place among the events, not when its reader runs: a loss may come between the two."""
+        if not future.cancelled() and future.exception() is None:
+            self._armed[request.path, isinstance(request, GetChildren)] = _stat_of(future.result())
+
+    def _rearm(self) -> None:
+        """Watches are gone with the connection: read again with a watch, and tell what has changed meanwhile.
+
+        Sent before `on_event` hears of the connection, and compared with what was seen before the loss, so that what others
+        read in between hides nothing.
+        """
+        for path, children in sorted(self._armed):
+            request: Request = GetChildren(path, watch=True) if children else Exists(path, watch=True)
+            done = partial(self._rearmed, (path, children), self._armed[path, children])
+            self.session.submit(request).add_done_callback(done)
+
+    def _rearmed(self, watch: _Watch, before: Stat | None, future: asyncio.Future[object]) -> None:
+        if watch not in self._armed or future.cancelled():  # it has fired since
             return
-        for ((path, children), before), answer in zip(armed, answers, strict=True):
-            stat = answer.stat if isinstance(answer, Children) else answer
-            now = stat if isinstance(stat, Stat) else None
-            self._armed[path, children] = now
-            if (kind := _change(before, now, children)) is not None:
-                self._tell(WatchEvent(kind, path))
+        failure = future.exception()
+        if failure is not None and not isinstance(failure, NoNodeError):
+            return  # lost again: the next connection finds it in _armed as it was
+        now = None if failure is not None else _stat_of(future.result())
+        self._armed[watch] = now
+        path, children = watch
+        if (kind := _change(before, now, children)) is not None:
+            self.handle(WatchEvent(kind, path))
 
     # --- reads
 
@@ -174,19 +193,12 @@ class Store:
 
     async def exists(self, path: str, *, watch: bool = False) -> Stat | None:
         (answer,) = await self._pipelined([Exists(path, watch)])
-        stat = answer if isinstance(answer, Stat) else None
-        if watch:
-            self._armed[path, False] = stat
-        return stat
+        return answer if isinstance(answer, Stat) else None
 
     async def children(self, path: str, *, watch: bool = False) -> Children | None:
         """None: no such znode, and then no watch either."""
         (answer,) = await self._pipelined([GetChildren(path, watch)])
-        if not isinstance(answer, Children):
-            return None
-        if watch:
-            self._armed[path, True] = answer.stat
-        return answer
+        return answer if isinstance(answer, Children) else None
 
     async def get_many(self, paths: Sequence[str]) -> list[Node | None]:
         """MultiRead, in chunks; in the order of `paths`."""
@@ -204,13 +216,19 @@ class Store:
 
     async def get_watched(self, paths: Sequence[str]) -> list[Node | None]:
         """Pipelined get-with-watch, in the order of `paths`; the creation of a missing znode is watched."""
-        answers = await self._pipelined([GetData(path, watch=True) for path in paths])
-        nodes = [answer if isinstance(answer, Node) else None for answer in answers]
-        for at, (path, node) in enumerate(zip(paths, nodes, strict=True)):
-            if node is not None:
-                self._armed[path, False] = node.stat
-            elif await self.exists(path, watch=True) is not None:  # made in between: now it can be read
-                nodes[at] = (await self.get_watched([path]))[0]
+        nodes: list[Node | None] = [None] * len(paths)
+        wanted = list(range(len(paths)))
+        while wanted:
+            missing = []
+            answers = await self._pipelined([GetData(paths[number], watch=True) for number in wanted])
+            for number, answer in zip(wanted, answers, strict=True):
+                if isinstance(answer, Node):
+                    nodes[number] = answer
+                else:
+                    missing.append(number)
+            stats = await self._pipelined([Exists(paths[number], watch=True) for number in missing])
+            # What was made in between can be read now.
+            wanted = [number for number, stat in zip(missing, stats, strict=True) if isinstance(stat, Stat)]
         return nodes
 
     # --- writes
@@ -234,11 +252,15 @@ class Store:
         """Independent writes in fenced multis of at most `chunk_ops` operations and `chunk_bytes`; a result per operation.
 
         A write is conditional: a Create wants no znode there, a SetData or Delete the version that it names. A Delete is
-        Written(-1) when the znode is gone. Raises FencedError: then some chunks may have been written before the fence
-        closed, as with Kafka, whose batch is not one transaction either.
+        Written(-1) when the znode is gone. A Create without a parent or below an ephemeral, and a Delete of a znode with
+        children, are Stale. An operation that is too big for ZooKeeper is TooBig, for itself only. Not for sequence znodes:
+        after a lost answer nobody knows their names.
+
+        Raises FencedError: then some chunks may have been written before the fence closed, as with Kafka, whose batch is not
+        one transaction either; and UnexpectedZkError.
         """
         results: dict[int, WriteResult] = {}
-        chunks = list(self._chunks(enumerate(ops)))
+        chunks = list(_chunks(ops, self._chunk_ops, self._chunk_bytes))
         answers = [self._send(chunk, fence) for chunk in chunks]
         fence_closed = False
         for chunk, answer in zip(chunks, answers, strict=True):
@@ -247,86 +269,80 @@ class Store:
             except FencedError:
                 fence_closed = True  # the answers of the other chunks are still awaited: nothing is left flying
         if fence_closed:
-            raise FencedError(f"/controller_epoch is past version {fence.version}")
+            raise FencedError(f"{fence.path} is past version {fence.version}")
         return [results[number] for number in range(len(ops))]
 
     async def ensure_paths(self, paths: Sequence[str]) -> None:
-        """Creates persistent znodes and their parents, empty, where they are missing (unfenced)."""
+        """Creates persistent znodes and their parents, empty, where they are missing (unfenced).
+
+        Raises NoNodeError if there is no root: the session's chroot does not exist.
+        """
         wanted = {
             "/".join(parts[:depth]): None
             for path in paths
             for parts in [path.split("/")]
             for depth in range(2, len(parts) + 1)
         }
-        await self._pipelined([Create(path) for path in sorted(wanted)])
+        creates = [Create(path) for path in sorted(wanted)]
+        # A connection that breaks in the middle can take a parent and leave its child: then the child has no parent yet.
+        for last in (False, True):
+            missing = [answer for answer in await self._pipelined(creates) if isinstance(answer, NoNodeError)]
+            if not missing:
+                return
+            if last:
+                raise missing[0]
 
     # --- how a chunk is settled
 
-    def _chunks(self, numbered: Iterable[tuple[int, EachOp]]) -> Iterable[list[tuple[int, EachOp]]]:
-        chunk: list[tuple[int, EachOp]] = []
-        size = 0
-        for number, op in numbered:
-            weight = len(op.path) + (len(op.data) if not isinstance(op, Delete) else 0) + _OP_BYTES
-            if chunk and (len(chunk) >= self._chunk_ops or size + weight > self._chunk_bytes):
-                yield chunk
-                chunk, size = [], 0
-            chunk.append((number, op))
-            size += weight
-        if chunk:
-            yield chunk
-
-    def _send(
-        self, chunk: list[tuple[int, EachOp]], fence: Fence
-    ) -> tuple[tuple[WriteOp, ...], asyncio.Future[object]]:
+    def _send(self, chunk: _Chunk, fence: Fence) -> tuple[tuple[WriteOp, ...], asyncio.Future[object]]:
         sent = fenced(tuple(op for _, op in chunk), fence)
         return sent, self.session.submit(Multi(sent))
 
     async def _settle(
         self,
-        chunk: list[tuple[int, EachOp]],
+        chunk: _Chunk,
         sent: tuple[tuple[WriteOp, ...], asyncio.Future[object]],
         fence: Fence,
         results: dict[int, WriteResult],
         rounds: int,
     ) -> None:
         """Until every operation of the chunk has its result."""
-        try:
-            answer = cast("tuple[object, ...]", await sent[1])
-        except ConnectionLossError:
-            await self._connected.wait()
-            answer = ()
-        except RequestTooBigError:
-            if len(chunk) == 1:
+        while True:
+            own: tuple[object, ...] = ()
+            try:
+                answer = cast("tuple[object, ...]", await sent[1])
+                own = _own(answer, sent[0], [op for _, op in chunk], fence)
+                rounds -= 1
+            except ConnectionLossError:
+                await self._connected.wait()
+            except RequestTooBigError:
+                if len(chunk) > 1:
+                    return await self._one_by_one(chunk, fence, results)
                 results[chunk[0][0]] = TooBig(chunk[0][1].path)
                 return None
-            return await self._one_by_one(chunk, fence, results)
-        own = _own(answer, sent[0], [op for _, op in chunk], fence) if answer else ()
-        if own and not any(isinstance(result, ZkError) for result in own):
-            for (number, op), result in zip(chunk, own, strict=True):
-                results[number] = Written(_version(op, result))
-            return None
-        if len(chunk) == 1 and own and isinstance(own[0], NoNodeError):
-            results[chunk[0][0]] = Stale(None)  # no parent: sending it again would not make one
-            return None
-        rest = await self._read_back(chunk, results)
-        if not rest:
-            return None
-        if rounds == 0 and len(rest) > 1:
-            return await self._one_by_one(rest, fence, results)
-        return await self._settle(rest, self._send(rest, fence), fence, results, max(rounds - 1, 0))
+            if own and not any(isinstance(result, ZkError) for result in own):
+                for (number, op), result in zip(chunk, own, strict=True):
+                    results[number] = Written(_version(op, result))
+                return None
+            chunk = await self._read_back(chunk, own, results)
+            if not chunk:
+                return None
+            if rounds <= 0 and len(chunk) > 1:
+                return await self._one_by_one(chunk, fence, results)
+            sent = self._send(chunk, fence)
 
-    async def _one_by_one(self, chunk: list[tuple[int, EachOp]], fence: Fence, results: dict[int, WriteResult]) -> None:
-        for single in [[numbered] for numbered in chunk]:
-            await self._settle(single, self._send(single, fence), fence, results, 0)
+    async def _one_by_one(self, chunk: _Chunk, fence: Fence, results: dict[int, WriteResult]) -> None:
+        """A multi for each, all on their way at once."""
+        singles = [[numbered] for numbered in chunk]
+        for single, sent in zip(singles, [self._send(single, fence) for single in singles], strict=True):
+            await self._settle(single, sent, fence, results, 0)
 
-    async def _read_back(
-        self, chunk: list[tuple[int, EachOp]], results: dict[int, WriteResult]
-    ) -> list[tuple[int, EachOp]]:
-        """Fills in what is decided; returns what can be sent again."""
+    async def _read_back(self, chunk: _Chunk, own: tuple[object, ...], results: dict[int, WriteResult]) -> _Chunk:
+        """Fills in what is decided; returns what can be sent again. `own`: what the failed multi said, () if nothing."""
         rest = []
         nodes = await self.get_many([op.path for _, op in chunk])
-        for (number, op), node in zip(chunk, nodes, strict=True):
-            outcome = _outcome(op, node)
+        for (number, op), node, said in zip(chunk, nodes, own or [None] * len(chunk), strict=True):
+            outcome = _outcome(op, node) or _refusal(op, node, said)
             if outcome is None:
                 rest.append((number, op))
             else:
@@ -337,23 +353,42 @@ class Store:
 
     async def _pipelined(self, requests: Sequence[Request]) -> list[object]:
         """Answers in order; a NoNode or NodeExists error is an answer; what a lost connection took is sent again."""
-        answers: list[object] = []
+        answers: list[object] = [None] * len(requests)
         for at in range(0, len(requests), PIPELINE):
-            part = requests[at : at + PIPELINE]
-            futures = [self.session.submit(request) for request in part]
-            for request, future in zip(part, futures, strict=True):
-                answers.append(await self._answer(request, future))
+            wanted = list(range(at, min(at + PIPELINE, len(requests))))
+            while wanted:
+                wanted = await self._round(requests, wanted, answers)
         return answers
 
-    async def _answer(self, request: Request, future: asyncio.Future[object]) -> object:
-        while True:
+    async def _round(self, requests: Sequence[Request], wanted: list[int], answers: list[object]) -> list[int]:
+        """Fills in the answers; returns, once there is a connection again, the numbers of those that were lost."""
+        lost = []
+        futures = [self._submit(requests[number]) for number in wanted]
+        for number, future in zip(wanted, futures, strict=True):
             try:
-                return await future
+                answers[number] = await future
             except (NoNodeError, NodeExistsError) as said:
-                return said
+                answers[number] = said
             except ConnectionLossError:
-                await self._connected.wait()
-                future = self.session.submit(request)
+                lost.append(number)
+        if lost:
+            await self._connected.wait()
+        return lost
+
+
+def _chunks(ops: Sequence[EachOp], max_ops: int, max_bytes: int) -> Iterable[_Chunk]:
+    """In order, each as long as it may be; an operation over `max_bytes` is a chunk of its own."""
+    chunk: _Chunk = []
+    size = 0
+    for number, op in enumerate(ops):
+        weight = len(op.path.encode()) + (0 if isinstance(op, Delete) else len(op.data)) + _OP_BYTES
+        if chunk and (len(chunk) >= max_ops or size + weight > max_bytes):
+            yield chunk
+            chunk, size = [], 0
+        chunk.append((number, op))
+        size += weight
+    if chunk:
+        yield chunk
 
 
 def _own(
@@ -390,6 +425,24 @@ def _outcome(op: EachOp, node: Node | None) -> WriteResult | None:
             if node is None:
                 return Written(-1)
             return None if version in (-1, node.stat.version) else Stale(node)
+
+
+def _refusal(op: EachOp, node: Node | None, said: object) -> WriteResult | None:
+    """What ZooKeeper said of an operation although its znode is as the writer thought; None: that has passed, try again.
+
+    Raises what sending again does not help against (UnexpectedZkError).
+    """
+    if isinstance(said, UnexpectedZkError):
+        raise said
+    no_parent = isinstance(op, Create) and isinstance(said, NoNodeError | NoChildrenForEphemeralsError)
+    return Stale(node) if no_parent or isinstance(said, NotEmptyError) else None
+
+
+def _stat_of(answer: object) -> Stat | None:
+    """Of the answer to Exists, GetData or GetChildren."""
+    if isinstance(answer, Node | Children):
+        return answer.stat
+    return answer if isinstance(answer, Stat) else None
 
 
 def _change(before: Stat | None, now: Stat | None, children: bool) -> WatchKind | None:
