@@ -14,6 +14,7 @@ from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentError_, UsageError
 from pytest_kcontroller.loop_thread import LoopThread
 from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.runtime.real import RealClock, Recorder
 
 WAIT_S = 30.0
 """How long a wait goes on if the test does not say it (scaled)."""
@@ -69,6 +70,7 @@ class KCluster:
     def __init__(self, loop: LoopThread, cluster: ProcessCluster, seed: int) -> None:
         self._loop, self._cluster, self._seed = loop, cluster, seed
         self._zk: Any = None
+        self._recorder: Recorder | None = None
         self.net = Net(loop, cluster)
 
     @classmethod
@@ -256,14 +258,48 @@ class KCluster:
                     events.append(json.loads(line))
         return sorted(events, key=lambda event: (event["t_us"], event["writer"], event["seq"]))
 
+    def check(self) -> None:
+        """Every invariant over the history of this test so far, with ZooKeeper's own log as the witness.
+
+        Faults must be healed, and the cluster converged, before: liveness is judged as of now. Raises AssertionError with
+        expected, seen and where for each invariant that is violated or could not be judged.
+        """
+        from kcontroller_chaos.history import read_history, zk_import
+        from kcontroller_chaos.invariants import check_all
+
+        self._record_now()
+        self._cluster.zookeeper.export_log(self.directory / "zookeeper")
+        zk_import(self.directory, self._cluster.run_start)
+        entries = check_all(read_history(self.directory / "history"))
+        bad = [entry for entry in entries if entry["verdict"] != "held"]
+        if bad:
+            raise AssertionError("\n".join(_explained(entry) for entry in bad))
+
+    def _record_now(self) -> None:
+        """What nodes and ZooKeeper say now, for the invariants about the end."""
+        if self._recorder is None:
+            clock = RealClock(self._cluster.run_start)
+            self._recorder = Recorder(self.directory / "history" / "engine.jsonl", "engine", clock)
+        for node in self._cluster.running:
+            if (status := self._loop.call(self._cluster.status(node))) is not None:
+                self._recorder("node.status", **status.record())
+        self._recorder("zk.tree", **self.describe())
+
     # --- the end
 
     def close(self) -> None:
         """Ends everything; ZooKeeper's transaction log is left in `directory`/zookeeper. Idempotent."""
         try:
+            if self._recorder is not None:
+                self._recorder.close()
             if self._zk is not None:
                 self._zk.stop()
                 self._zk.close()
                 self._zk = None
         finally:
             self._loop.call(self._cluster.stop(keep_log_in=self.directory / "zookeeper"))
+
+
+def _explained(entry: Mapping[str, Any]) -> str:
+    facts = [f"  {key}: {entry[key]}" for key in ("expected", "seen", "where", "witness") if entry[key]]
+    return "\n".join([f"{entry['verdict']}: {entry['name']}", *facts])

@@ -54,7 +54,7 @@ class ProcessCluster:
         self, settings: ClusterSettings, directory: Path, start: RunStart, on_exit: Callable[[int, int], None] | None
     ) -> None:
         self.settings, self.directory = settings, directory
-        self._run_start = start
+        self.run_start = start
         self._on_exit = on_exit
         self._work = _short_directory()
         self._draw = NamedRng(settings.seed).stream("cluster/topics").randrange
@@ -121,7 +121,7 @@ class ProcessCluster:
             plugins=self.settings.plugins,
             mutant=self.settings.mutant,
             seed=self.settings.seed,
-            run_start=self._run_start.encode(),
+            run_start=self.run_start.encode(),
         )
 
     # --- what there is
