@@ -25,8 +25,8 @@ CONVERGE_S = 10.0
 """After the last fault is healed the cluster gets this long, unscaled; what is not there then is the invariants' affair."""
 TARGET_S = 5.0
 """A target such as `controller` may be nobody for the time of an election."""
-TRIGGER_S = 10.0
-"""What a fault waits for (`when`, `until`) comes within this time, or the fault goes on without it."""
+UNTIL_S = 10.0
+"""What a fault is healed on (`until`) comes within this time, or it is healed without it."""
 POLL_US = 20_000
 
 
@@ -35,7 +35,7 @@ class Noop:
 
     def __init__(self, work: FaultWork) -> None:
         self._work = work
-        self.observe, self.within_s = work.observe, work.within_s
+        self.observe, self.within_s, self.ends_session = work.observe, work.within_s, work.ends_session
 
     async def inject(self, on: Injection) -> None:
         """Nothing happens."""
@@ -53,6 +53,8 @@ class Engine:
     clock: Clock
     record: Callable[..., None]
     noop: str | None = None
+    duration_s: float = 10.0
+    """The campaign's: what a fault waits for (`when`) happens within it, or the fault is not applied."""
     excused: list[int] = field(default_factory=list)
     """Sessions that faults were to end; any other that ZooKeeper gives up shows an overloaded host."""
 
@@ -83,8 +85,11 @@ class Engine:
         since = self.feed.position
         if action.at_us is not None:
             await self.clock.sleep_us(max(0, begin_us + action.at_us - self.clock.now_us()))
-        elif action.when is not None:
-            await self._wait_for(action.when, since)
+        elif action.when is not None and not await self._happened(action.when, since, scaled(self.duration_s)):
+            fields = {**_identity(action), "node": None, "session": None}
+            self.record("fault.asked", **fields)
+            self.record("fault.not-applied", **fields, why=f"{action.when} did not happen in {self.duration_s:g} s")
+            return
         await self.clock.sleep_us(action.after_us)
         if action.what == FAULT:
             await self._play_fault(action, schedule)
@@ -103,12 +108,7 @@ class Engine:
             self.record("admin.ok", **fields)
 
     async def _play_fault(self, action: Action, schedule: Schedule) -> None:
-        fields: dict[str, Any] = {
-            "fault": action.id,
-            "fault_kind": action.kind,
-            "mode": action.mode,
-            "target": action.target,
-        }
+        fields = _identity(action)
         try:
             nodes = await self._resolve(action, schedule)
             members = [await self._injection(action, node) for node in nodes]
@@ -116,8 +116,9 @@ class Engine:
             self.record("fault.asked", **fields, node=None, session=None)
             self.record("fault.not-applied", **fields, node=None, session=None, why=str(failed))
             return
-        self.excused += [member.session for member in members]
         work = work_of(action.kind, action.mode)
+        if work.ends_session:
+            self.excused += [member.session for member in members]
         single = len(members) == 1
         if not single:
             work = Group(work, members)
@@ -128,17 +129,23 @@ class Engine:
         self.record("fault.asked", **fields)
         await FaultPlayer(self, work, on, fields, self._until(action)).play()
 
-    def _until(self, action: Action) -> Awaitable[object] | None:
-        if action.duration_us is not None:
-            return self.clock.sleep_us(action.duration_us)
-        return None if action.until is None else self._wait_for(action.until, self.feed.position)
+    def _until(self, action: Action) -> Callable[[], Awaitable[object]] | None:
+        if (duration_us := action.duration_us) is not None:
+            return lambda: self.clock.sleep_us(duration_us)
+        if (until := action.until) is None:
+            return None
+        since = self.feed.position
+        return lambda: self._happened(until, since, scaled(UNTIL_S))
 
-    async def _wait_for(self, trigger: str, since: int) -> None:
+    async def _happened(self, trigger: str, since: int, limit_s: float) -> bool:
+        """Waits for it; False if it did not come in time, which is recorded."""
         try:
-            async with asyncio.timeout(scaled(TRIGGER_S)):
+            async with asyncio.timeout(limit_s):
                 await wait_for(trigger, self.feed, since=since)
         except TimeoutError:
-            self.record("trigger.missed", trigger=trigger, waited_s=scaled(TRIGGER_S))
+            self.record("trigger.missed", trigger=trigger, waited_s=limit_s)
+            return False
+        return True
 
     async def _resolve(self, action: Action, schedule: Schedule) -> tuple[int, ...]:
         deadline_us = self.clock.now_us() + round(scaled(TARGET_S) * 1e6)
@@ -187,3 +194,8 @@ class Engine:
             if (status := await self.cluster.status(node)) is not None:
                 self.record("node.status", **status.record())
         self.record("zk.tree", **(await self.cluster.tree()).record())
+
+
+def _identity(action: Action) -> dict[str, Any]:
+    """What names a fault in each of its events."""
+    return {"fault": action.id, "fault_kind": action.kind, "mode": action.mode, "target": action.target}

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from kcontroller_chaos.injection import Evidence, FaultWork, Injection
+from pytest_kcontroller.errors import KControllerError
 from pytest_kcontroller.runtime.nursery import Nursery
 
 
@@ -14,6 +15,7 @@ class Group:
 
     def __init__(self, work: FaultWork, members: Sequence[Injection]) -> None:
         self._work, self._members = work, members
+        self.ends_session = work.ends_session
 
     async def inject(self, on: Injection) -> None:
         for member in self._members:
@@ -34,8 +36,15 @@ class Group:
         return first.result()
 
     async def heal(self, on: Injection) -> None:
+        """Every member, whatever happens at another; the first failure is raised at the end."""
+        failures: list[KControllerError] = []
         for member in self._members:
-            await self._work.heal(member)
+            try:
+                await self._work.heal(member)
+            except KControllerError as failed:
+                failures.append(failed)
+        if failures:
+            raise failures[0]
 
     def within_s(self, on: Injection) -> float:
         return max(self._work.within_s(member) for member in self._members)

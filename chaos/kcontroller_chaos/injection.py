@@ -55,6 +55,11 @@ CLOCKS_DIFFER_US = 2_000
 class FaultWork(Protocol):
     """What each fault does. The three use different means: `observe` never looks at what `inject` did itself."""
 
+    @property
+    def ends_session(self) -> bool:
+        """Whether it may cost the node its session; the end of any other session shows an overloaded host."""
+        ...
+
     async def inject(self, on: Injection) -> None:
         """Does it. Raises EnvironmentError_ if it could not: the fault was not applied."""
         ...

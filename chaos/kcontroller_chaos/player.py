@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ class FaultPlayer:
     work: FaultWork
     on: Injection
     fields: dict[str, Any]
-    until: Awaitable[object] | None
+    until: Callable[[], Awaitable[object]] | None
     """What ends the fault; None: it is healed when it has been observed."""
 
     async def play(self) -> None:
@@ -52,7 +52,7 @@ class FaultPlayer:
         async with Nursery() as tasks:
             observing = tasks.start(self._observe(), name=f"observe {self.on.fault}")
             if self.until is not None:
-                await self.until
+                await self.until()
             await observing
 
     async def _observe(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +79,7 @@ def _check_noop(campaign: Campaign, noop: str) -> None:
 
 async def run_once(campaign: Campaign, seed: int, options: Options) -> RunResult:
     """Plays and judges. Cancelled, it heals, stops everything and leaves a readable run with the verdict `unknown`."""
-    settings = check(campaign, options)
+    settings = replace(check(campaign, options), seed=seed)
     start = RunStart.now()
     clock = RealClock(start)
     run = RunDirectory.create(
@@ -98,7 +98,7 @@ async def run_once(campaign: Campaign, seed: int, options: Options) -> RunResult
     schedule.save(run.schedule)
     record = Recorder(run.history / "engine.jsonl", "engine", clock)
     try:
-        await _play(settings, run, start, clock, record, schedule, options.noop_fault)
+        await _play(settings, run, start, clock, record, schedule, options.noop_fault, campaign.duration_s)
     except EnvironmentError_ as failed:
         record("run.failed", error=str(failed))
         run.end(clock.wall_ms() * 1_000_000, ENVIRONMENT)
@@ -118,6 +118,7 @@ async def _play(
     record: Recorder,
     schedule: Any,
     noop: str | None,
+    duration_s: float,
 ) -> None:
     def exited(node: int, status: int) -> None:
         record("process.exited", node=node, status=status)
@@ -126,7 +127,7 @@ async def _play(
     try:
         source = LogSource(cluster.zookeeper.txn_log_directory, start)
         feed = Feed(Tail(run.history, skip=("zookeeper",)), source)
-        await Engine(cluster, feed, clock, record, noop).play(schedule)
+        await Engine(cluster, feed, clock, record, noop, duration_s=duration_s).play(schedule)
     finally:
         await cluster.stop(keep_log_in=run.zookeeper)
 

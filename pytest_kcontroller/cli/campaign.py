@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import signal
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kcontroller_chaos.campaign import Campaign
@@ -53,8 +55,22 @@ def run(args: argparse.Namespace) -> int:
     )
     for campaign in campaigns:
         check(campaign, options)
-    results = asyncio.run(_run_all([(campaign, seeds or campaign.seeds) for campaign in campaigns], options))
+    work = [(campaign, seeds or campaign.seeds) for campaign in campaigns]
+    try:
+        results = asyncio.run(_until_terminated(_run_all(work, options)))
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
     return aggregate(exit_status(result.verdict) for result in results)
+
+
+async def _until_terminated(work: Coroutine[Any, Any, list[RunResult]]) -> list[RunResult]:
+    """SIGTERM, which CI systems send, ends a run as Ctrl-C does: faults are healed, everything is stopped."""
+    task = asyncio.ensure_future(work)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    try:
+        return await task
+    finally:
+        asyncio.get_running_loop().remove_signal_handler(signal.SIGTERM)
 
 
 def _selectors(given: list[str]) -> dict[str, str]:

@@ -57,7 +57,7 @@ def zookeeper_classpath() -> str:
     """
     if home := os.environ.get(ZOOKEEPER_HOME):
         folders = [Path(home), Path(home) / "lib"]
-        if not any(folder.glob("zookeeper-*.jar") for folder in folders):
+        if not any(any(folder.glob("zookeeper-*.jar")) for folder in folders):
             raise EnvironmentError_(f"{ZOOKEEPER_HOME}={home} holds no zookeeper-*.jar", hint="unset it, or correct it")
         return ":".join(f"{folder}/*" for folder in folders)
     if (package := _package("pyspark")) is not None:

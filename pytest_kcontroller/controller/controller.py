@@ -16,7 +16,6 @@ from pytest_kcontroller.controller.loading import load_brokers, load_topics
 from pytest_kcontroller.controller.machines import Machines
 from pytest_kcontroller.controller.states import PartitionState
 from pytest_kcontroller.model.cluster import Address, Broker, LeaderAndIsr, TopicPartition
-from pytest_kcontroller.node.settings import NodeSettings
 from pytest_kcontroller.runtime.nursery import Nursery
 from pytest_kcontroller.runtime.ports import Runtime
 from pytest_kcontroller.runtime.seams import seam
@@ -46,10 +45,18 @@ class _Reign:
 class Controller:
     """See the module. `run` is the consumer; everything else only puts events into its queue."""
 
-    def __init__(self, runtime: Runtime, settings: NodeSettings, selectors: Selectors, stock: Selectors) -> None:
-        self._runtime, self._settings = runtime, settings
-        self._node = settings.node_id
-        unclean = bool(settings.config.get("unclean.leader.election.enable", False))
+    def __init__(
+        self,
+        runtime: Runtime,
+        node: int,
+        config: Mapping[str, Any],
+        selectors: Selectors,
+        stock: Selectors,
+        link: Callable[[int], Address | None],
+    ) -> None:
+        """`config` has Kafka's names; `link(broker)` is the address to use instead of the registered one, or None."""
+        self._runtime, self._node, self._link = runtime, node, link
+        unclean = bool(config.get("unclean.leader.election.enable", False))
         self._elections = Elections(selectors, stock, runtime.record, lambda topic: unclean)
         self._events = EventQueue()
         self._store: Store | None = None
@@ -229,7 +236,7 @@ class Controller:
         self._runtime.record("controller.event-failed", event="load", error=error)
 
     def _address_of(self, broker: Broker) -> Address:
-        return self._settings.link(str(broker.id), "control") or broker.address
+        return self._link(broker.id) or broker.address
 
     # --- brokers
 

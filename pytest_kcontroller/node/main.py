@@ -49,7 +49,12 @@ class Node:
             request_timeout_us=_milliseconds(settings, "controller.socket.timeout.ms", 30_000) * 1000,
         )
         self._controller = Controller(
-            runtime, settings, plugins.selectors_for(settings.selectors), plugins.selectors_for({})
+            runtime,
+            settings.node_id,
+            settings.config,
+            plugins.selectors_for(settings.selectors),
+            plugins.selectors_for({}),
+            lambda broker: settings.link(str(broker), "control"),
         )
         self._start_limit_s = _milliseconds(settings, "zookeeper.connection.timeout.ms", 18_000) / 1000
         self._session: ZkSession | None = None

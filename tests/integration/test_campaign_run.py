@@ -70,7 +70,7 @@ def test_without_the_fence_the_witness_names_the_write(tmp_path: Path) -> None:
     assert witness["zxid"] in done.stdout
 
 
-@pytest.mark.parametrize("fault", ["session_expiry:server", "kill"])
+@pytest.mark.parametrize("fault", ["session_expiry:natural", "session_expiry:server", "kill", "pause"])
 def test_a_fault_that_does_not_happen_is_noticed(fault: str, tmp_path: Path) -> None:
     done = campaign(CAMPAIGNS / "smoke.toml", "--seeds", 1, "--noop-fault", fault, out=tmp_path)
     assert done.returncode == 6, done.stdout + done.stderr
@@ -95,7 +95,9 @@ def test_what_is_wrong_is_said_before_anything_starts(arguments: list[object], s
     assert not (tmp_path / "runs").exists()
 
 
-def test_ctrl_c_leaves_a_readable_run_and_nothing_else(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_leaves_a_readable_run_and_nothing_else(number: signal.Signals, tmp_path: Path) -> None:
+    """Ctrl-C and SIGTERM heal first; after SIGKILL the supervisors end what is left."""
     command = [*PROGRAM, "campaign", "run", str(CAMPAIGNS / "smoke.toml"), "--seeds", "1", "--out", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         deadline = psutil.Process().cpu_times().user + scaled(60)
@@ -103,9 +105,11 @@ def test_ctrl_c_leaves_a_readable_run_and_nothing_else(tmp_path: Path) -> None:
             assert process.poll() is None, process.communicate()
             assert psutil.Process().cpu_times().user < deadline
         children = psutil.Process(process.pid).children(recursive=True)
-        os.kill(process.pid, signal.SIGINT)
+        os.kill(process.pid, number)
         process.communicate(timeout=scaled(60))
-    assert process.returncode == 130
+    assert process.returncode == (-number if number == signal.SIGKILL else 130)
+    healed = "fault.healed" in (only_run(tmp_path) / "history" / "engine.jsonl").read_text()
+    assert healed == (number != signal.SIGKILL)
     assert json.loads((only_run(tmp_path) / "run.json").read_text())["verdict"] == "unknown"
     gone, alive = psutil.wait_procs(children, timeout=scaled(10))
     assert len(gone) >= 5

@@ -14,6 +14,8 @@ from pytest_kcontroller.zookeeper.znodes import CONTROLLER
 
 
 class Depose:
+    ends_session = False
+
     async def inject(self, on: Injection) -> None:
         try:
             await on.cluster.admin.submit(Delete(CONTROLLER))

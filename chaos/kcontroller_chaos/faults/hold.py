@@ -11,6 +11,8 @@ from pytest_kcontroller.runtime.holds import BEFORE_STATE_WRITE, POINTS
 
 
 class Hold:
+    ends_session = False
+
     async def inject(self, on: Injection) -> None:
         await on.cluster.hold(on.node, _point(on))
 

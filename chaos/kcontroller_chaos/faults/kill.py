@@ -12,6 +12,8 @@ SIGKILLED = -9
 
 
 class Kill:
+    ends_session = True
+
     async def inject(self, on: Injection) -> None:
         await on.cluster.kill(on.node)
 

@@ -12,6 +12,8 @@ POLL_US = 10_000
 
 
 class Pause:
+    ends_session = True
+
     async def inject(self, on: Injection) -> None:
         await on.cluster.pause(on.node)
 

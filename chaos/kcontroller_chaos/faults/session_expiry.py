@@ -15,6 +15,8 @@ from pytest_kcontroller.cluster.api import ZOOKEEPER
 
 
 class Natural:
+    ends_session = True
+
     async def inject(self, on: Injection) -> None:
         await on.cluster.cut(str(on.node), ZOOKEEPER, "zk")
 
@@ -29,6 +31,8 @@ class Natural:
 
 
 class Server:
+    ends_session = True
+
     async def inject(self, on: Injection) -> None:
         await on.cluster.expire_session_server(on.node)
 
