@@ -53,7 +53,8 @@ class ProcessCluster:
     def __init__(
         self, settings: ClusterSettings, directory: Path, start: RunStart, on_exit: Callable[[int, int], None] | None
     ) -> None:
-        self.settings, self.directory = settings, directory
+        self.settings = settings
+        self.directory = directory.resolve()  # nodes work in directories of their own
         self.run_start = start
         self._on_exit = on_exit
         self._work = _short_directory()

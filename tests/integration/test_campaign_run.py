@@ -20,8 +20,8 @@ PROGRAM = [sys.executable, "-c", "import sys; from pytest_kcontroller.cli import
 
 
 def campaign(*arguments: object, out: Path) -> subprocess.CompletedProcess[str]:
-    command = [*PROGRAM, "campaign", "run", *map(str, arguments), "--out", str(out)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=scaled(120), check=False)
+    command = [*PROGRAM, "campaign", "run", *map(str, arguments), "--out", out.name]  # relative, as people type it
+    return subprocess.run(command, capture_output=True, text=True, timeout=scaled(120), check=False, cwd=out.parent)
 
 
 def only_run(out: Path) -> Path:
