@@ -33,9 +33,13 @@ def main() -> int:
     os.set_blocking(wake_write, False)
     signal.set_wakeup_fd(wake_write)
     signal.signal(signal.SIGCHLD, lambda *_: None)
+    set_read, set_write = os.pipe()
     child = os.fork()
     if child == 0:
-        become(command, keep_closed=(owner, status, wake_read, wake_write))
+        become(command, set_write, keep_closed=(owner, status, wake_read, wake_write, set_read))
+    os.close(set_write)
+    os.read(set_read, 1)  # who knows the pid may signal it: only once SIGTERM is not ignored and the group exists
+    os.close(set_read)
     os.write(status, f"{child}\n".encode())
     code = watch(owner, wake_read, child)
     if code is None:
@@ -45,8 +49,8 @@ def main() -> int:
     return 0
 
 
-def become(command: list[str], keep_closed: tuple[int, ...]) -> None:
-    """In the child: its own group, the parent-death signal, the command."""
+def become(command: list[str], is_set: int, keep_closed: tuple[int, ...]) -> None:
+    """In the child: its own group, the parent-death signal, a byte on `is_set`, the command."""
     os.setpgid(0, 0)
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
@@ -55,6 +59,8 @@ def become(command: list[str], keep_closed: tuple[int, ...]) -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     for fd in keep_closed:
         os.close(fd)
+    os.write(is_set, b"s")
+    os.close(is_set)
     try:
         os.execvp(command[0], command)
     except OSError as bad:
