@@ -1,14 +1,15 @@
 """ZkSession on kazoo.
 
 kazoo reads the socket in one thread and hands replies and watch events to two other threads, so that a reply can overtake
-the watch event that ZooKeeper sent before it. Here the reading thread itself posts everything to the loop, which is one
-FIFO in the order of the wire: replies through `_Reply`, watch events through `_Handler`, states through the listener (kazoo
-calls it in the reading thread).
+the watch event that ZooKeeper sent before it. Here the reading thread itself posts everything into one FIFO in the order of
+the wire, which the loop empties one by one: replies through `_Reply`, watch events through `_Handler`, states through the
+listener (kazoo calls it in the reading thread).
 
 kazoo opens a new session by itself after an expiry; a request could then land in a session that nobody asked for. Here the
 client is stopped in the very callback that reports the expiry, so one KazooSession is one session for ever.
 
-When the connection is lost, the state comes first and then the failures of the requests that it took.
+When the connection is lost, the state comes first and then the failures of the requests that it took (those in the queue
+too, as ZooKeeper's own client does: a later request must not be done while an earlier one is lost).
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ import asyncio
 import logging
 import socket
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import KazooException
+from kazoo.exceptions import ConnectionLoss, KazooException
 from kazoo.handlers.threading import SequentialThreadingHandler
 from kazoo.protocol import serialization as jute
 from kazoo.protocol.connection import ConnectionHandler
@@ -96,6 +98,8 @@ class KazooSession:
         self._state: SessionState | None = None
         self._closing = False
         self._give_up: asyncio.TimerHandle | None = None
+        self._inbox: deque[tuple[Callable[..., object], tuple[object, ...]]] = deque()
+        self._draining, self._posting = False, threading.Lock()
         self._outstanding: dict[int, _Reply] = {}
         self._submitted = 0
         self._first = self._loop.create_future()
@@ -193,7 +197,7 @@ class KazooSession:
             if state == SessionState.CONNECTED:
                 self._first.set_result(None)
             return
-        self._loop.call_soon(self._listener, StateEvent(state))
+        self._listener(StateEvent(state))
 
     def _end_of_thread(self) -> None:
         """In the reading thread, as its last act."""
@@ -212,10 +216,28 @@ class KazooSession:
     # --- what the reading thread posts
 
     def _post(self, call: Callable[..., object], *args: object) -> None:
+        """In the reading thread."""
+        with self._posting:
+            self._inbox.append((call, args))
+            if self._draining:
+                return
+            self._draining = True
         try:
-            self._loop.call_soon_threadsafe(call, *args)
+            self._loop.call_soon_threadsafe(self._drain)
         except RuntimeError:
             _log.debug("the loop is closed: nobody waits for %r any more", call)
+
+    def _drain(self) -> None:
+        """Delivers one thing. Whoever awaits it runs before the next: two replies completed in one turn of the loop would
+        let the reader of the first see the second before a watch event that came between them."""
+        call, args = self._inbox.popleft()
+        try:
+            call(*args)
+        finally:
+            with self._posting:
+                self._draining = bool(self._inbox)
+            if self._draining:
+                self._loop.call_soon(self._drain)
 
     def _on_watch(self, event: WatchedEvent) -> None:
         if (
@@ -224,7 +246,7 @@ class KazooSession:
             return
         self._last_watch = event
         if (kind := _KINDS.get(event.type)) is not None:  # NONE: kazoo has forgotten its watches
-            self._loop.call_soon(self._listener, WatchEvent(kind, event.path))
+            self._listener(WatchEvent(kind, event.path))
 
 
 class _Handler(SequentialThreadingHandler):  # type: ignore[misc]
@@ -245,16 +267,27 @@ class _Handler(SequentialThreadingHandler):  # type: ignore[misc]
 
 
 class _Client(KazooClient):  # type: ignore[misc]
-    """Tells of a loss before it fails the requests that were on the way; kazoo itself tells afterwards."""
+    """Tells of a loss, then fails the requests that were on the way or queued when it happened, and only those.
+
+    kazoo tells afterwards, and empties its queue while the loop fills it again in answer to the first failures.
+    """
 
     def __init__(self, lost: Callable[[], None], **settings: Any) -> None:
         self._tell_loss = lost
         super().__init__(**settings)
 
     def _notify_pending(self, state: str) -> None:
-        if state == KeeperState.CONNECTING:
-            self._tell_loss()
-        super()._notify_pending(state)
+        if state != KeeperState.CONNECTING:
+            super()._notify_pending(state)
+            return
+        taken = []
+        for queue in (self._pending, self._queue):
+            while queue:
+                taken.append(queue.popleft()[1])
+        self._tell_loss()
+        for reply in taken:
+            if reply is not None:
+                reply.set_exception(ConnectionLoss())
 
 
 class _Connection(ConnectionHandler):  # type: ignore[misc]

@@ -5,7 +5,8 @@ or CLOSED every request fails, and a new session is a new object, opened by whoe
 
 **One FIFO.** Replies, watch events and state changes reach the loop in the order in which ZooKeeper (or the loss of the
 connection) produced them: each is delivered by one `loop.call_soon`, a reply by completing its future, the others by
-calling the listener. Code that awaits the future itself sees exactly that order.
+calling the listener, and the next one only after that (so whoever awaits the future has run before). Code that awaits the
+future itself sees exactly that order, also of replies that it asked for together.
 """
 
 from __future__ import annotations

@@ -1,0 +1,138 @@
+"""A proxy in front of ZooKeeper that knows its frames, so that a connection breaks exactly where a test wants it to."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from pytest_kcontroller.model.cluster import Address
+
+
+class CuttingProxy:
+    """Passes whole frames. Session ids of all handshakes of the client are in `handshakes` (0: a new session)."""
+
+    def __init__(self, server: Address) -> None:
+        self._server = server
+        self.handshakes: list[int] = []
+        self.cuts = 0
+        self.address = server
+        self._rule: tuple[str, int, int] | None = None
+        self._refused = 0
+        self._flowing = asyncio.Event()
+        self._flowing.set()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._writers: list[asyncio.StreamWriter] = []
+
+    def cut_at(self, phase: str, opcode: int, *, skip: int = 0) -> None:
+        """Once: when the next frame of `opcode` comes (after `skip` of them), it is swallowed and the connection closed.
+
+        `phase`: `request` (it never has an effect) or `reply` (it had its effect, the client never hears).
+        """
+        self._rule = (phase, opcode, skip)
+
+    def cut(self) -> None:
+        """Closes all connections now."""
+        self.cuts += 1
+        for writer in self._writers:
+            writer.close()
+
+    def refuse(self, times: int) -> None:
+        """The next handshakes are swallowed and their connections closed."""
+        self._refused = times
+
+    def hold(self) -> None:
+        """Nothing passes any more, connections stay."""
+        self._flowing.clear()
+
+    def release(self) -> None:
+        self._flowing.set()
+
+    async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.append(task)
+        self._writers.append(writer)
+        try:
+            handshake = await _frame(reader)
+            self.handshakes.append(struct.unpack_from(">q", handshake, 16)[0])
+            if self._refused:
+                self._refused -= 1
+                return
+            await self._flowing.wait()
+            far_reader, far_writer = await asyncio.open_connection(self._server.host, self._server.port)
+            self._writers.append(far_writer)
+            far_writer.write(struct.pack(">i", len(handshake)) + handshake)
+            asked: dict[int, int] = {}
+            both = [
+                asyncio.ensure_future(self._pump("request", reader, far_writer, asked)),
+                asyncio.ensure_future(self._pump("reply", far_reader, writer, asked)),
+            ]
+            try:
+                await asyncio.gather(*both)
+            finally:
+                for one in both:
+                    one.cancel()
+                far_writer.close()
+        except (OSError, EOFError, asyncio.CancelledError):
+            pass
+        finally:
+            writer.close()
+
+    async def _pump(
+        self, way: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, asked: dict[int, int]
+    ) -> None:
+        first = way == "reply"
+        while True:
+            frame = await _frame(reader)
+            await self._flowing.wait()
+            if not first and self._is_cut(way, frame, asked):
+                self.cuts += 1
+                raise EOFError
+            first = False
+            writer.write(struct.pack(">i", len(frame)) + frame)
+            await writer.drain()
+
+    def _is_cut(self, way: str, frame: bytes, asked: dict[int, int]) -> bool:
+        if way == "request":
+            xid, opcode = struct.unpack_from(">ii", frame)
+            asked[xid] = opcode
+        else:
+            opcode = asked.get(struct.unpack_from(">i", frame)[0], 0)
+        if self._rule is None or self._rule[:2] != (way, opcode):
+            return False
+        phase, _, skip = self._rule
+        self._rule = (phase, opcode, skip - 1) if skip else None
+        return not skip
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+async def _frame(reader: asyncio.StreamReader) -> bytes:
+    (length,) = struct.unpack(">i", await reader.readexactly(4))
+    return await reader.readexactly(length)
+
+
+@asynccontextmanager
+async def _proxy(server: Address) -> AsyncIterator[CuttingProxy]:
+    proxy = CuttingProxy(server)
+    listening = await asyncio.start_server(proxy.accept, "127.0.0.1", 0, limit=1 << 23)
+    proxy.address = Address(*listening.sockets[0].getsockname()[:2])
+    try:
+        yield proxy
+    finally:
+        listening.close()
+        await proxy.stop()
+
+
+@pytest.fixture
+def cutting_proxy() -> Callable[[Address], Any]:
+    """`async with cutting_proxy(server) as proxy:` see CuttingProxy."""
+    return _proxy
