@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import secrets
 import shlex
 import signal
+import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -24,11 +27,28 @@ VARIABLE = "KCONTROLLER_SESSION"
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
 
-@cache
 def session_id() -> str:
-    """`<pid>-<start time in ticks>` of this process: unique on the machine, and tells whether the owner still lives."""
-    own = psutil.Process()
-    return f"{own.pid}-{int(own.create_time() * 1000)}"
+    """`<pid>-<start time>` of this process: unique on the machine, and tells whether the owner still lives."""
+    return _session_id(os.getpid())  # a fork of this process is an owner of its own
+
+
+@cache
+def _session_id(pid: int) -> str:
+    return f"{pid}-{_start_time(pid)}"
+
+
+def _start_time(pid: int) -> int | None:
+    """When a process began; None: it is gone, or a zombie.
+
+    On Linux in clock ticks since the boot: the time of day that psutil computes from it moves when the clock is set.
+    """
+    try:
+        if sys.platform != "linux":
+            return int(psutil.Process(pid).create_time() * 1000)
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()  # from the state (field 3) on
+    except (psutil.NoSuchProcess, OSError):
+        return None
+    return None if fields[0] in (b"Z", b"X") else int(fields[19])
 
 
 class Supervised:
@@ -68,6 +88,7 @@ class Supervised:
                     cwd=cwd,
                     env={**os.environ, **(env or {}), VARIABLE: session_id()},
                     pass_fds=(read, status_write),
+                    process_group=0,  # what kills the owner's whole group (Ctrl-C, a CI job's limit) leaves it to its task
                 )
         except BaseException as bad:
             os.close(write)
@@ -142,6 +163,39 @@ async def _reader(fd: int) -> asyncio.StreamReader:
     return reader
 
 
+@contextlib.contextmanager
+def session_directory(prefix: str = "kcontroller-") -> Iterator[Path]:
+    """A new temporary directory that is removed when the block ends, or when this process dies, by SIGKILL too.
+
+    A process that looks after it runs before the directory is made. Raises EnvironmentError_ if it cannot.
+    """
+    directory = Path(tempfile.gettempdir()) / f"{prefix}{session_id()}-{secrets.token_hex(4)}"
+    read, write = os.pipe()
+    try:
+        guard = subprocess.Popen(
+            [sys.executable, "-I", "-S", SUPERVISOR, str(read), "-1", directory, "--"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            env={**os.environ, VARIABLE: session_id()},
+            pass_fds=(read,),
+            process_group=0,
+        )
+    except OSError as bad:
+        os.close(write)
+        raise EnvironmentError_(f"no temporary directory could be made: {bad}", where=str(directory)) from None
+    finally:
+        os.close(read)
+    with guard:  # waits for its end
+        try:
+            try:
+                directory.mkdir(mode=0o700)
+            except OSError as bad:
+                raise EnvironmentError_(f"no temporary directory could be made: {bad}", where=str(directory)) from None
+            yield directory
+        finally:
+            os.close(write)
+
+
 @dataclass(frozen=True, slots=True)
 class Leftover:
     """A process of a session; `owner_lives` False: nobody looks after it any more."""
@@ -166,8 +220,5 @@ def leftovers() -> list[Leftover]:
 
 
 def _owner_lives(session: str) -> bool:
-    pid, _, created = session.partition("-")
-    try:
-        return int(psutil.Process(int(pid)).create_time() * 1000) == int(created)
-    except (psutil.NoSuchProcess, ValueError):
-        return False
+    pid, _, began = session.partition("-")
+    return pid.isdigit() and began.isdigit() and _start_time(int(pid)) == int(began)

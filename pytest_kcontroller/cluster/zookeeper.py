@@ -66,6 +66,7 @@ class ZooKeeper:
         zookeeper_classpath raise.
         """
         java, classpath = find_java(), zookeeper_classpath()
+        directory = directory.absolute()
         directory.mkdir(parents=True, exist_ok=True)
         (directory / "log4j2.properties").write_text(_LOG4J, encoding="utf-8")
         for attempt in range(PORT_TRIES):
@@ -100,11 +101,15 @@ class ZooKeeper:
             if self._process.returncode is not None:
                 phase = f"the JVM ended with status {self._process.returncode}"
                 raise StartError("ZooKeeper", phase=phase, seconds=seconds, log=log, command=shown)
-            if (await self.four_letter_word("srvr")).startswith("Zookeeper version"):
+            if (await self.four_letter_word("srvr")).startswith("Zookeeper version") and await self._is_ours():
                 return
             await asyncio.sleep(POLL_S)
         await self._process.kill()
         raise StartError("ZooKeeper", phase="waiting for its answer to srvr", seconds=seconds, log=log, command=shown)
+
+    async def _is_ours(self) -> bool:
+        """Another ZooKeeper may have taken the port before ours, and answer in its place."""
+        return f"dataDir={self.txn_log_directory}" in (await self.four_letter_word("conf")).splitlines()
 
     async def four_letter_word(self, word: str) -> str:
         """The server's answer to `srvr`, `cons`, `dump`, ...; empty if it does not answer."""

@@ -172,6 +172,25 @@ async def test_a_port_that_is_taken_is_tried_again_with_another(
         taken.close()
 
 
+@asyncio_run
+async def test_another_zookeeper_on_the_port_is_not_taken_for_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = await ZooKeeper.start(tmp_path / "other", log=tmp_path / "other.log")
+    free = zookeeper_module._free_port
+    ports = iter([other.address.port])
+    monkeypatch.setattr(zookeeper_module, "_free_port", lambda: next(ports, None) or free())
+    try:
+        server = await ZooKeeper.start(tmp_path / "zk", log=tmp_path / "log")
+        try:
+            assert server.address != other.address
+            await use(server)
+        finally:
+            await server.stop()
+    finally:
+        await other.stop()
+
+
 @pytest.mark.usefixtures("without_java")
 def test_no_java_at_all_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(java_module, "_package", lambda _: None)

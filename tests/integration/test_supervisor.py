@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 import pytest
 
-from pytest_kcontroller.cluster.processes import VARIABLE, Supervised, leftovers, session_id
+from pytest_kcontroller.cluster.processes import VARIABLE, Supervised, leftovers, session_directory, session_id
 from pytest_kcontroller.cluster.timing import scaled
 
 LIMIT_S = 15
@@ -39,6 +39,25 @@ async def main(at):
     (at / "pids.tmp").write_text(json.dumps(pids))
     (at / "pids.tmp").rename(at / "pids")
     await asyncio.Event().wait()
+
+asyncio.run(main(pathlib.Path(sys.argv[1])))
+"""
+
+
+STARTING = """
+import asyncio, pathlib, sys
+from pytest_kcontroller.cluster.processes import Supervised, session_directory
+
+async def main(at):
+    with session_directory() as directory:
+        (at / "directory").write_text(f"{directory}\\n")
+        starts = []
+        for number in range(8):
+            (own := directory / str(number)).mkdir()
+            script = f"while true; do date >> {own}/file; sleep 60 & wait; done"
+            starts.append(Supervised.start("child", ["sh", "-c", script], log=at / "log", cleanup=[own]))
+        await asyncio.gather(*starts)
+        await asyncio.Event().wait()
 
 asyncio.run(main(pathlib.Path(sys.argv[1])))
 """
@@ -96,6 +115,76 @@ async def test_sigkill_of_the_owner_ends_every_child_and_removes_its_directory(t
         await until(f"{pid} of {pids} and {supervisors} is gone", lambda pid=pid: not status(pid))
     await until("the directory is gone", lambda: not (tmp_path / "trash").exists())
     assert not [left for left in leftovers() if left.session.startswith(f"{owner.pid}-")]
+
+
+@pytest.mark.parametrize("started", [1, 2, 4, 7])
+@asyncio_run
+async def test_sigkill_of_the_owner_while_it_starts_children_leaves_nothing(tmp_path: Path, started: int) -> None:
+    owner = subprocess.Popen([sys.executable, "-c", STARTING, str(tmp_path)])  # noqa: ASYNC220
+    try:
+        await until("the directory is made", lambda: filled(tmp_path / "directory"))
+        directory = Path((tmp_path / "directory").read_text().strip())
+        assert directory.is_dir()
+        # The guard of the directory is one of them.
+        await until("some run", lambda: len(psutil.Process(owner.pid).children()) > started)
+    finally:
+        owner.kill()
+        owner.wait()
+    mine = f"{owner.pid}-"
+    await until("every process is gone", lambda: not [one for one in leftovers() if one.session.startswith(mine)])
+    await until("the directory is gone", lambda: not directory.exists())
+    log = tmp_path / "log"
+    assert not log.exists() or "Traceback" not in log.read_text(), "a supervisor broke"
+
+
+def pipes(pid: int) -> dict[str, str]:
+    """The pipes that a process holds: name -> `r` or `w`."""
+    held = {}
+    for fd in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            if (name := str(fd.readlink())).startswith("pipe:"):
+                held[name] = "w" if fd.lstat().st_mode & 0o200 else "r"
+        except FileNotFoundError:  # the one that listed them
+            continue
+    return held
+
+
+@asyncio_run
+async def test_no_sibling_holds_a_pipe_of_another(tmp_path: Path) -> None:
+    children = await asyncio.gather(
+        *(Supervised.start(f"{number}", ["sleep", "600"], log=tmp_path / "log") for number in range(6))
+    )
+    own = pipes(os.getpid())
+    try:
+        seen: list[str] = []
+        for child in children:
+            assert not pipes(child.pid).keys() & own.keys()
+            shared = {name: end for name, end in pipes(psutil.Process(child.pid).ppid()).items() if name in own}
+            assert sorted(end + own[name] for name, end in shared.items()) == ["rw", "wr"]
+            seen += shared
+        assert len(set(seen)) == len(seen)
+    finally:
+        await asyncio.gather(*(child.kill() for child in children))
+
+
+def test_a_session_directory_goes_with_its_block() -> None:
+    with session_directory("kc-test-") as directory:
+        (directory / "below").mkdir()
+        (directory / "below" / "file").write_text("x")
+        assert directory.name.startswith(f"kc-test-{session_id()}-")
+        assert [left.session for left in leftovers() if str(directory) in left.command] == [session_id()]
+    assert not directory.exists()
+    assert not [left for left in leftovers() if str(directory) in left.command]
+    with pytest.raises(ZeroDivisionError), session_directory() as directory:
+        _ = 1 / 0
+    assert not directory.exists()
+
+
+@asyncio_run
+async def test_a_child_takes_sigpipe_as_a_process_from_a_shell_does(tmp_path: Path) -> None:
+    child = await Supervised.start("cat", ["sh", "-c", "yes | head -1; kill -PIPE $$"], log=tmp_path / "log")
+    assert await child.wait() == -signal.SIGPIPE
+    assert (tmp_path / "log").read_text() == "y\n"
 
 
 @asyncio_run
