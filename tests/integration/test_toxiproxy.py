@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import pytest
@@ -43,8 +44,8 @@ class Server:
         assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
 
 
-def _embedded() -> tuple[subprocess.Popen[bytes], int]:
-    command = [sys.executable, "-m", "pytest_kcontroller.cluster.toxiproxy", "--port", "0"]
+def _embedded(*options: str) -> tuple[subprocess.Popen[bytes], int]:
+    command = [sys.executable, "-m", "pytest_kcontroller.cluster.toxiproxy", "--port", "0", *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE)
     assert process.stdout is not None
     return process, int(json.loads(process.stdout.readline())["address"].rpartition(":")[2])
@@ -72,22 +73,32 @@ def _real(binary: str) -> tuple[subprocess.Popen[bytes], int]:
     return process, port
 
 
+@contextmanager
+def serving(process: subprocess.Popen[bytes], port: int) -> Iterator[Server]:
+    server = Server("127.0.0.1", port)
+    try:
+        yield server
+        process.terminate()
+        process.wait(scaled(LIMIT_S))
+    finally:
+        server.http.close()
+        process.kill()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def embedded(*options: str) -> AbstractContextManager[Server]:
+    return serving(*_embedded(*options))
+
+
 @pytest.fixture(
     scope="module",
     params=["embedded", pytest.param("real", marks=pytest.mark.skipif(not REAL, reason="no real toxiproxy server"))],
 )
 def running(request: pytest.FixtureRequest) -> Iterator[Server]:
-    process, port = _embedded() if request.param == "embedded" else _real(str(REAL))
-    server = Server("127.0.0.1", port)
-    yield server
-    server.http.close()
-    process.terminate()
-    try:
-        process.wait(scaled(LIMIT_S))
-    finally:
-        process.kill()
-        if process.stdout is not None:
-            process.stdout.close()
+    with embedded() if request.param == "embedded" else serving(*_real(str(REAL))) as server:
+        yield server
 
 
 @pytest.fixture
@@ -465,6 +476,80 @@ def test_bandwidth_limits_the_rate_and_0_passes_nothing(proxy: Any, upstream: Up
     silent(near, far)
 
 
+def test_slicer_cuts_chunks_and_waits_between(proxy: Any, upstream: Upstream) -> None:
+    attributes = {"average_size": 100, "size_variation": 10, "delay": 20_000}
+    proxy.add_toxic(type="slicer", stream="upstream", attributes=attributes)
+    near, far = upstream.connect(proxy.listen)
+    data = bytes(range(250)) * 4
+    began = clock()
+    near.sendall(data)
+    got: list[bytes] = []
+    while sum(map(len, got)) < len(data):
+        got.append(far.recv(len(data)))
+    assert b"".join(got) == data
+    assert len(got[0]) <= 110 and len(got) >= 5
+    assert clock() - began > 0.02 * 5
+    passes(far, near, data)
+
+
+def test_slow_close_delays_the_end_of_the_stream(proxy: Any, upstream: Upstream) -> None:
+    proxy.add_toxic(type="slow_close", stream="upstream", attributes={"delay": 300})
+    near, far = upstream.connect(proxy.listen)
+    passes(near, far)
+    began = clock()
+    near.close()
+    assert far.recv(1) == b""
+    assert clock() - began > 0.29
+
+
+def test_changes_at_the_same_time_keep_the_order_of_the_bytes(proxy: Any, server: Server, upstream: Upstream) -> None:
+    near, far = upstream.connect(proxy.listen)
+    data = b"".join(number.to_bytes(4, "big") for number in range(500_000))
+
+    def change(number: int) -> None:
+        with requests.Session() as http:
+            http.trust_env = False
+            for _ in range(10):
+                at = f"http://{server.host}:{server.port}/proxies/p/toxics"
+                toxic = {"name": f"t{number}", "type": "latency", "stream": "upstream", "attributes": {"latency": 1}}
+                assert http.post(at, json=toxic, timeout=scaled(LIMIT_S)).status_code == 200
+                assert http.delete(f"{at}/t{number}", timeout=scaled(LIMIT_S)).status_code == 204
+
+    def send() -> None:
+        for at in range(0, len(data), 8192):
+            near.sendall(data[at : at + 8192])
+
+    threads = [threading.Thread(target=change, args=(number,)) for number in range(4)] + [threading.Thread(target=send)]
+    for thread in threads:
+        thread.start()
+    got = bytearray()
+    while len(got) < len(data):
+        chunk = far.recv(65536)
+        assert chunk
+        got += chunk
+    for thread in threads:
+        thread.join()
+    assert bytes(got) == data
+
+
+def test_hundreds_of_proxies(server: Server, upstream: Upstream) -> None:
+    for number in range(300):
+        wanted = {"name": f"p{number}", "listen": f"127.2.{number // 20 + 1}.{number % 20 + 1}:0"}
+        assert server.call("POST", "/proxies", wanted | {"upstream": upstream.address}).status_code == 201
+    proxies = server.call("GET", "/proxies").json()
+    assert len(proxies) == 300
+    pairs = [upstream.connect(proxy["listen"]) for proxy in proxies.values()]
+    for near, far in pairs:
+        passes(near, far)
+    server.call("POST", "/proxies/p7", {"enabled": False})
+    names = list(proxies)
+    for name, (near, far) in zip(names, pairs, strict=True):
+        if name == "p7":
+            assert near.recv(1) == b""
+        else:
+            passes(far, near)
+
+
 def test_no_byte_is_lost_or_reordered_while_toxics_change(proxy: Any, upstream: Upstream) -> None:
     near, far = upstream.connect(proxy.listen)
     data = b"".join(number.to_bytes(4, "big") for number in range(200_000))
@@ -488,6 +573,68 @@ def test_no_byte_is_lost_or_reordered_while_toxics_change(proxy: Any, upstream: 
 
 
 # Only ours
+
+
+@pytest.mark.parametrize(
+    ("kind", "attributes"),
+    [("latency", {"latency": 1}), ("bandwidth", {"rate": 1_000_000}), ("slicer", {"average_size": 4000})],
+)
+def test_a_reader_that_does_not_read_holds_its_writer_back_and_loses_nothing(
+    upstream: Upstream, kind: str, attributes: dict[str, int]
+) -> None:
+    """The real server hangs here: a change waits for links that are stuck (Shopify/toxiproxy#159)."""
+    with embedded() as server:
+        held_back(server, upstream, {"name": "t", "type": kind, "stream": "upstream", "attributes": attributes})
+
+
+def held_back(server: Server, upstream: Upstream, toxic: dict[str, object]) -> None:
+    wanted = {"name": "p", "upstream": upstream.address, "listen": "127.0.0.1:0"}
+    proxy = server.call("POST", "/proxies", wanted).json()
+    near, far = upstream.connect(proxy["listen"])
+    near.settimeout(QUIET_S)
+    sent = 0
+    block = b"".join(number.to_bytes(4, "big") for number in range(16_384))
+    with pytest.raises(TimeoutError):
+        while sent < 200 * 2**20:
+            sent += near.send(block[sent % len(block) :])
+    for change in (toxic, {"name": "n", "type": "noop", "stream": "upstream"}):
+        assert server.call("POST", "/proxies/p/toxics", change).status_code == 200
+    for name in ("n", "t"):
+        assert server.call("DELETE", f"/proxies/p/toxics/{name}").status_code == 204
+    got = bytearray()
+    while len(got) < sent:
+        chunk = far.recv(2**20)
+        assert chunk, f"{len(got)} of {sent} bytes"
+        got += chunk
+    assert bytes(got) == (block * (sent // len(block) + 1))[:sent]
+
+
+def test_a_slicer_that_ends_the_real_server_is_refused() -> None:
+    with embedded() as server:
+        server.call("POST", "/proxies", {"name": "p", "upstream": "127.0.0.1:1", "listen": "127.0.0.1:0"})
+        for attributes in ({}, {"average_size": 10, "size_variation": 10}, {"average_size": 5, "size_variation": -1}):
+            words = "bad request body: slicer needs average_size >= 1 and 0 <= size_variation < average_size"
+            wanted = {"type": "slicer", "attributes": attributes}
+            server.fails(400, words, "POST", "/proxies/p/toxics", wanted)
+
+
+def test_toxicity_is_drawn_from_the_seed(upstream: Upstream) -> None:
+    drawn = []
+    for seed in (7, 7, 8):
+        with embedded("--seed", str(seed)) as server:
+            proxy = server.call(
+                "POST", "/proxies", {"name": "p", "upstream": upstream.address, "listen": "127.0.0.1:0"}
+            )
+            toxic = {"type": "limit_data", "stream": "upstream", "toxicity": 0.5}
+            server.call("POST", "/proxies/p/toxics", toxic)
+            cut = ""
+            for _ in range(24):
+                near, far = upstream.connect(proxy.json()["listen"])
+                near.sendall(b"x")
+                cut += "." if far.recv(1) else "L"
+            drawn.append(cut)
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert {".", "L"} == set(drawn[0])
 
 
 def test_a_port_that_is_taken_is_one_sentence() -> None:

@@ -43,6 +43,7 @@ class Proxy:
         self._rng = rng
         self._server: asyncio.Server | None = None
         self._connections: list[_Connection] = []
+        self._changes = asyncio.Lock()  # two changes at once would each start the stages of a chain
 
     @property
     def enabled(self) -> bool:
@@ -70,11 +71,13 @@ class Proxy:
 
     async def add(self, placed: Placed) -> None:
         self.toxics.append(placed)
-        await self._rebuild(placed.direction)
+        async with self._changes:
+            await self._rebuild(placed.direction)
 
     async def update(self, placed: Placed, toxic: Toxic, toxicity: float) -> None:
         placed.toxic, placed.toxicity = toxic, toxicity
-        await self._rebuild(placed.direction)
+        async with self._changes:
+            await self._rebuild(placed.direction)
 
     async def remove(self, placed: Placed) -> None:
         self.toxics.remove(placed)
@@ -82,7 +85,8 @@ class Proxy:
             for connection in list(self._connections):
                 if connection.affected(placed):
                     connection.close()
-        await self._rebuild(placed.direction)
+        async with self._changes:
+            await self._rebuild(placed.direction)
 
     def placed(self, stream: Stream) -> list[Placed]:
         return [placed for placed in self.toxics if placed.direction == stream]

@@ -18,18 +18,20 @@ from typing import Any, ClassVar
 class Pipe:
     """Chunks between two stages. b"" is the end of the stream. Bounded, so that a slow reader slows its writer."""
 
-    LIMIT = 1024
+    LIMIT = 4
 
     def __init__(self) -> None:
         self._chunks: deque[bytes] = deque()
         self._changed = asyncio.Event()
 
     async def put(self, chunk: bytes) -> None:
-        while len(self._chunks) >= self.LIMIT:
-            self._changed.clear()
-            await self._changed.wait()
-        self._chunks.append(chunk)
-        self._changed.set()
+        """Waits while it is full. A cancelled caller's chunk is in it all the same: nobody else has it."""
+        try:
+            while len(self._chunks) >= self.LIMIT:
+                self._changed.clear()
+                await self._changed.wait()
+        finally:
+            self.push(chunk)
 
     async def get(self) -> bytes:
         while not self._chunks:
@@ -88,16 +90,22 @@ class Latency(Toxic):
     """Each chunk is passed on `latency` +- `jitter` ms after it was read, in order."""
 
     kind = "latency"
+    LIMIT: ClassVar[int] = 1024
+    """So many chunks wait at once, as in the real server: a delay does not lower the throughput."""
+
     latency: int = 0
     jitter: int = 0
 
     async def run(self, source: Pipe, sink: Pipe, state: dict[str, int], rng: random.Random) -> None:
         loop = asyncio.get_running_loop()
         waiting: deque[tuple[float, bytes]] = deque()
-        arrived = asyncio.Event()
+        arrived, left = asyncio.Event(), asyncio.Event()
 
         async def take() -> None:
             while True:
+                while len(waiting) >= self.LIMIT:
+                    left.clear()
+                    await left.wait()
                 chunk = await source.get()
                 spread = rng.uniform(-self.jitter, self.jitter) if self.jitter else 0.0
                 waiting.append((loop.time() + (self.latency + spread) / 1000, chunk))
@@ -113,7 +121,8 @@ class Latency(Toxic):
                     await arrived.wait()
                 await asyncio.sleep(max(0.0, waiting[0][0] - loop.time()))
                 chunk = waiting.popleft()[1]
-                sink.push(chunk)
+                left.set()
+                await sink.put(chunk)
                 if not chunk:
                     return
         finally:
@@ -172,8 +181,8 @@ class Bandwidth(Toxic):
                 except asyncio.CancelledError:
                     source.put_back(chunk)
                     raise
-                sink.push(part)
                 chunk = chunk[step:]
+                await _put(sink, part, source, chunk)
         await sink.put(b"")
 
 
@@ -214,13 +223,56 @@ class LimitData(Toxic):
         await sink.put(b"")
 
 
+@dataclass(slots=True)
+class Slicer(Toxic):
+    """Chunks are passed on in parts of `average_size` +- `size_variation` bytes, `delay` microseconds after each."""
+
+    kind = "slicer"
+    average_size: int = 0
+    size_variation: int = 0
+    delay: int = 0
+
+    def __post_init__(self) -> None:
+        # The real server takes them and ends with a stack overflow at the first byte.
+        if self.average_size < 1 or not 0 <= self.size_variation < self.average_size:
+            raise ValueError("slicer needs average_size >= 1 and 0 <= size_variation < average_size")
+
+    async def run(self, source: Pipe, sink: Pipe, state: dict[str, int], rng: random.Random) -> None:
+        while chunk := await source.get():
+            while chunk:
+                size = self.average_size + rng.randint(-self.size_variation, self.size_variation)
+                part, chunk = chunk[:size], chunk[size:]
+                await _put(sink, part, source, chunk)
+                if self.delay > 0:
+                    try:
+                        await asyncio.sleep(self.delay / 1e6)
+                    except asyncio.CancelledError:
+                        _give_back(source, chunk)
+                        raise
+        await sink.put(b"")
+
+
+async def _put(sink: Pipe, part: bytes, source: Pipe, rest: bytes) -> None:
+    """Passes `part` on; if the stage is cancelled meanwhile, `rest` waits in `source` for the next one."""
+    try:
+        await sink.put(part)
+    except asyncio.CancelledError:
+        _give_back(source, rest)
+        raise
+
+
+def _give_back(source: Pipe, rest: bytes) -> None:
+    if rest:
+        source.put_back(rest)
+
+
 KINDS: Mapping[str, type[Toxic]] = {
-    kind.kind: kind for kind in (Toxic, Latency, Timeout, ResetPeer, Bandwidth, SlowClose, LimitData)
+    kind.kind: kind for kind in (Toxic, Latency, Timeout, ResetPeer, Bandwidth, SlowClose, LimitData, Slicer)
 }
 
 
 def make(kind: str, attributes: Mapping[str, Any] | None) -> Toxic | None:
-    """None: there is no such kind. Missing attributes are 0, unknown ones are ignored. Raises ValueError for no integer."""
+    """None: there is no such kind. Missing attributes are 0, unknown ones are ignored. Raises ValueError for bad ones."""
     if (found := KINDS.get(kind)) is None:
         return None
     given = {}
