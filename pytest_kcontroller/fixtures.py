@@ -154,7 +154,7 @@ def toxiproxy(kc_settings: KcSettings, _kc_loop: LoopThread, tmp_path: Path) -> 
             _missing("toxiproxy", str(MissingExtraError("the fixture toxiproxy", "toxiproxy")), kc_settings)
     from toxiproxy import Toxiproxy
 
-    from pytest_kcontroller.cluster.links import _start_server as start_server
+    from pytest_kcontroller.cluster.links import start_server
 
     process, url = _kc_loop.call(start_server(tmp_path / "toxiproxy.log"))
     host, _, port = url.rpartition("/")[2].partition(":")

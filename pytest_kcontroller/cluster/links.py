@@ -7,20 +7,22 @@ given their proxies' addresses at their start and know no others: a fault on a l
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import importlib.util
+import itertools
 import json
 import os
+import shlex
 import shutil
 import socket
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
-import requests
-
-from pytest_kcontroller.cluster.processes import Supervised
+from pytest_kcontroller.cluster.processes import Supervised, session_id
 from pytest_kcontroller.cluster.timing import scaled
-from pytest_kcontroller.errors import EnvironmentError_, StartError
+from pytest_kcontroller.errors import EnvironmentError_, MissingExtraError, StartError
 from pytest_kcontroller.model.cluster import Address
 
 ZOOKEEPER = "zookeeper"
@@ -32,7 +34,10 @@ HTTP_S = 10.0
 POLL_S = 0.02
 
 Link = tuple[str, str, str]
+Direction = Literal["both", "upstream", "downstream"]
+"""`upstream`: what the source says to the target; `downstream`: what it hears from it (toxiproxy's words)."""
 T = TypeVar("T")
+_shared = itertools.count()
 
 
 class ToxiproxyClient:
@@ -40,7 +45,12 @@ class ToxiproxyClient:
     process are impossible with it, and its calls have no time limit."""
 
     def __init__(self, url: str) -> None:
-        self.url = url.rstrip("/")
+        """Raises MissingExtraError."""
+        try:
+            import requests
+        except ImportError:
+            raise MissingExtraError("the proxies between nodes", "toxiproxy") from None
+        self.url, self._broken = url.rstrip("/"), requests.RequestException
         self._http = requests.Session()
         self._http.trust_env = False  # a proxy of the environment is not for the loopback
 
@@ -48,7 +58,7 @@ class ToxiproxyClient:
         """The decoded answer, None for an empty one. Raises EnvironmentError_ with the server's own words."""
         try:
             answer = self._http.request(method, self.url + path, json=body, timeout=scaled(HTTP_S))
-        except requests.RequestException as broken:
+        except self._broken as broken:
             raise EnvironmentError_(f"no answer from toxiproxy: {broken}", where=f"{method} {self.url}{path}") from None
         if answer.status_code >= 400:
             raise EnvironmentError_(f"toxiproxy: {answer.text.strip()}", where=f"{method} {self.url}{path}")
@@ -66,18 +76,22 @@ class Links:
         self._addresses: dict[Link, Address] = {}
         self._sockets: dict[int, socket.socket] = {}
         self._ports: dict[int, int] = {}
+        # On a server that others use too, and after a run of ours that was killed, a bare name may be taken.
+        self._prefix = "" if process is not None else f"kcontroller-{session_id()}-{next(_shared)}-"
         self._changes = asyncio.Lock()  # requests.Session is for one thread at a time
 
     @classmethod
     async def start(cls, nodes: Iterable[int], zookeeper: Address, *, log: Path) -> Self:
-        """KCONTROLLER_TOXIPROXY_URL, else `toxiproxy-server` from the path, else the embedded server.
+        """KCONTROLLER_TOXIPROXY_URL, else what `start_server` starts.
 
-        A node's port is chosen here and kept free until the node asks for it with `listen`. Raises StartError.
+        A node's port is chosen here and kept free until the node asks for it with `listen`.
+
+        Raises StartError, MissingExtraError.
         """
         url = os.environ.get("KCONTROLLER_TOXIPROXY_URL")
         process = None
         if url is None:
-            process, url = await _start_server(log)
+            process, url = await start_server(log)
         links = cls(tuple(nodes), ToxiproxyClient(url), process)
         try:
             for node in links._nodes:
@@ -103,7 +117,7 @@ class Links:
     async def _create(self, link: Link, zookeeper: Address) -> None:
         target = link[1]
         upstream = zookeeper if target == ZOOKEEPER else Address("127.0.0.1", self._ports[int(target)])
-        body = {"name": _name(link), "listen": f"{_host(link)}:0", "upstream": str(upstream), "enabled": True}
+        body = {"name": self._name(link), "listen": f"{_host(link)}:0", "upstream": str(upstream), "enabled": True}
         made = await self._call("POST", "/proxies", body)
         self._addresses[link] = Address.parse(made["listen"])
 
@@ -125,29 +139,74 @@ class Links:
         """Where the proxies listen, sorted: what a node's connections may end at."""
         return tuple(sorted(self._addresses.values()))
 
-    async def cut(self, source: str, target: str, plane: str) -> None:
-        """Nothing passes, in neither direction, and connections stay open: how a network looks when packets vanish."""
+    async def cut(self, source: str, target: str, plane: str, *, direction: Direction = "both") -> None:
+        """Nothing passes, and connections stay open: how a network looks when packets vanish. Again is no error."""
+        await self._add(self._known(source, target, plane), "cut", direction, "timeout", timeout=0)
+
+    async def slow(
+        self,
+        source: str,
+        target: str,
+        plane: str,
+        *,
+        latency_ms: int,
+        jitter_ms: int = 0,
+        direction: Direction = "both",
+    ) -> None:
+        """Each chunk is late by `latency_ms` +- `jitter_ms`, in each direction named. Again: the new values count."""
         link = self._known(source, target, plane)
-        for stream in ("upstream", "downstream"):
-            await self._call(
-                "POST",
-                f"/proxies/{_name(link)}/toxics",
-                {"name": f"cut-{stream}", "type": "timeout", "stream": stream, "attributes": {"timeout": 0}},
-            )
+        await self._add(link, "slow", direction, "latency", latency=latency_ms, jitter=jitter_ms)
+
+    async def reset(self, source: str, target: str, plane: str, *, direction: Direction = "both") -> None:
+        """A connection ends as soon as something is said in a direction named, until `heal`: with RST if it was made
+        after this call, with FIN if before (toxiproxy's rule)."""
+        await self._add(self._known(source, target, plane), "reset", direction, "reset_peer", timeout=0)
+
+    async def disable(self, source: str, target: str, plane: str) -> None:
+        """Open connections are closed, new ones are refused, until `enable` or `heal`."""
+        await self._call("POST", self._path(self._known(source, target, plane)), {"enabled": False})
+
+    async def enable(self, source: str, target: str, plane: str) -> None:
+        """Takes `disable` back; toxics stay as they are."""
+        await self._call("POST", self._path(self._known(source, target, plane)), {"enabled": True})
 
     async def heal(self, source: str, target: str, plane: str) -> None:
         """Takes every toxic away and enables the proxy. Connections that were cut are closed (toxiproxy's rule)."""
         link = self._known(source, target, plane)
-        for toxic in await self._call("GET", f"/proxies/{_name(link)}/toxics"):
-            await self._call("DELETE", f"/proxies/{_name(link)}/toxics/{toxic['name']}")
-        await self._call("POST", f"/proxies/{_name(link)}", {"enabled": True})
+        for toxic in await self._call("GET", f"{self._path(link)}/toxics"):
+            await self._call("DELETE", f"{self._path(link)}/toxics/{toxic['name']}")
+        await self._call("POST", self._path(link), {"enabled": True})
+
+    async def heal_all(self) -> None:
+        """`heal` for each link that needs it; of a shared server, the other proxies stay as they are."""
+        proxies = await self._call("GET", "/proxies")
+        for link in sorted(self._addresses):
+            proxy = proxies[self._name(link)]
+            if proxy["toxics"] or not proxy["enabled"]:
+                await self.heal(*link)
 
     async def toxics(self, source: str, target: str, plane: str) -> list[dict[str, Any]]:
         """What the proxy server itself says is in effect."""
         found: list[dict[str, Any]] = await self._call(
-            "GET", f"/proxies/{_name(self._known(source, target, plane))}/toxics"
+            "GET", f"{self._path(self._known(source, target, plane))}/toxics"
         )
         return found
+
+    async def _add(self, link: Link, what: str, direction: Direction, kind: str, **attributes: int) -> None:
+        there = {toxic["name"] for toxic in await self._call("GET", f"{self._path(link)}/toxics")}
+        for stream in ("upstream", "downstream") if direction == "both" else (direction,):
+            name = f"{what}-{stream}"
+            if name in there:
+                await self._call("POST", f"{self._path(link)}/toxics/{name}", {"attributes": attributes})
+            else:
+                body = {"name": name, "type": kind, "stream": stream, "attributes": attributes}
+                await self._call("POST", f"{self._path(link)}/toxics", body)
+
+    def _name(self, link: Link) -> str:
+        return self._prefix + "-".join(link)
+
+    def _path(self, link: Link) -> str:
+        return f"/proxies/{self._name(link)}"
 
     def _known(self, source: str, target: str, plane: str) -> Link:
         link = (source, target, plane)
@@ -167,19 +226,26 @@ class Links:
         if self._process is not None:
             await self._process.stop(scaled(2))
         else:
-            for link in list(self._addresses):
-                await self._call("DELETE", f"/proxies/{_name(link)}")
+            with contextlib.suppress(EnvironmentError_):  # the server is gone, and its proxies with it
+                for link in list(self._addresses):
+                    await self._call("DELETE", self._path(link))
         self._addresses.clear()
         self._client.close()
 
 
-async def _start_server(log: Path) -> tuple[Supervised, str]:
+async def start_server(log: Path) -> tuple[Supervised, str]:
+    """A toxiproxy server of our own and its URL: `toxiproxy-server` from the path, else the embedded one.
+
+    Raises StartError, and MissingExtraError if the embedded one cannot run here.
+    """
     if (binary := shutil.which("toxiproxy-server")) is not None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         command = [binary, "-host", "127.0.0.1", "-port", str(port)]
     else:
+        if importlib.util.find_spec("aiohttp") is None:
+            raise MissingExtraError("the embedded toxiproxy", "toxiproxy")
         port = 0
         command = [sys.executable, "-m", "pytest_kcontroller.cluster.toxiproxy", "--port", "0"]
     process = await Supervised.start("toxiproxy", command, log=log)
@@ -188,12 +254,12 @@ async def _start_server(log: Path) -> tuple[Supervised, str]:
     while (seconds := loop.time() - began) < scaled(START_S):
         if process.returncode is not None:
             phase = f"it ended with status {process.returncode}"
-            raise StartError("toxiproxy", phase=phase, seconds=seconds, log=log, command=" ".join(command))
+            raise StartError("toxiproxy", phase=phase, seconds=seconds, log=log, command=shlex.join(command))
         if (url := await _ready(log, port)) is not None:
             return process, url
         await asyncio.sleep(POLL_S)
     await process.kill()
-    raise StartError("toxiproxy", phase="no answer", seconds=seconds, log=log, command=" ".join(command))
+    raise StartError("toxiproxy", phase="no answer", seconds=seconds, log=log, command=shlex.join(command))
 
 
 async def _ready(log: Path, port: int) -> str | None:
@@ -213,10 +279,6 @@ async def _ready(log: Path, port: int) -> str | None:
 
 async def _in_thread(work: Callable[[], T]) -> T:
     return await asyncio.get_running_loop().run_in_executor(None, work)
-
-
-def _name(link: Link) -> str:
-    return "-".join(link)
 
 
 def _host(link: Link) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from functools import wraps
@@ -11,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from pytest_kcontroller.cluster.links import ZOOKEEPER, Links
+from pytest_kcontroller.cluster.connections import established
+from pytest_kcontroller.cluster.links import ZOOKEEPER, Links, start_server
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentError_, StartError
 from pytest_kcontroller.model.cluster import Address
@@ -155,6 +157,96 @@ async def test_a_link_to_zookeeper_is_cut_for_one_node_only(tmp_path: Path) -> N
         await kept.passes()
         cut.close()
         kept.close()
+
+
+@asyncio_run
+async def test_a_cut_of_one_direction_twice_then_of_both(tmp_path: Path) -> None:
+    async with cluster(tmp_path) as (links, _, node):
+        pair = await connected(links.map_for(0)["1/control"], node)
+        await links.cut("0", "1", "control", direction="upstream")
+        await links.cut("0", "1", "control", direction="upstream")
+        await pair.silent(pair.client_writer, pair.server_reader)
+        pair.server_writer.write(b"back")
+        async with asyncio.timeout(scaled(LIMIT_S)):
+            assert await pair.client_reader.readexactly(4) == b"back"
+        await links.cut("0", "1", "control")
+        await pair.silent(pair.server_writer, pair.client_reader)
+        pair.close()
+
+
+@asyncio_run
+async def test_slow_reset_and_disable_are_what_they_say_and_heal_all_ends_them(tmp_path: Path) -> None:
+    async with cluster(tmp_path) as (links, zookeeper, node):
+        loop = asyncio.get_running_loop()
+        slow = await connected(links.map_for(0)["1/control"], node)
+        for latency_ms in (10, 150):
+            await links.slow("0", "1", "control", latency_ms=latency_ms)
+        assert [toxic["attributes"]["latency"] for toxic in await links.toxics("0", "1", "control")] == [150, 150]
+        began = loop.time()
+        await slow.passes()
+        assert loop.time() - began >= 0.29
+        await links.reset("2", "1", "control")
+        new = await connected(links.map_for(2)["1/control"], node)
+        new.client_writer.write(b"x")
+        with pytest.raises(ConnectionResetError):
+            async with asyncio.timeout(scaled(LIMIT_S)):
+                await new.client_reader.read(1)
+        old = await connected(links.map_for(0)["zookeeper/zk"], zookeeper)
+        await links.disable("0", ZOOKEEPER, "zk")
+        async with asyncio.timeout(scaled(LIMIT_S)):
+            assert await old.client_reader.read(1) == b""
+        with pytest.raises(ConnectionRefusedError):
+            await connected(links.map_for(0)["zookeeper/zk"], zookeeper)
+        await links.enable("0", ZOOKEEPER, "zk")
+        enabled = await connected(links.map_for(0)["zookeeper/zk"], zookeeper)
+        await enabled.passes()
+        await links.disable("0", ZOOKEEPER, "zk")
+        await links.heal_all()
+        for source, target, plane in (("0", "1", "control"), ("2", "1", "control")):
+            assert await links.toxics(source, target, plane) == []
+        healed = await connected(links.map_for(2)["1/control"], node)
+        await healed.passes()
+        again = await connected(links.map_for(0)["zookeeper/zk"], zookeeper)
+        await again.passes()
+        for pair in (slow, new, old, enabled, healed, again):
+            pair.close()
+
+
+@asyncio_run
+async def test_clusters_share_a_server_that_is_named_and_leave_it_empty(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, url = await start_server(tmp_path / "server.log")
+    monkeypatch.setenv("KCONTROLLER_TOXIPROXY_URL", url)
+    try:
+        async with cluster(tmp_path) as (links, zookeeper, _), cluster(tmp_path) as (others, their_zookeeper, _):
+            await links.cut("0", ZOOKEEPER, "zk")
+            await others.heal_all()
+            cut = await connected(links.map_for(0)["zookeeper/zk"], zookeeper)
+            await cut.silent(cut.client_writer, cut.server_reader)
+            kept = await connected(others.map_for(0)["zookeeper/zk"], their_zookeeper)
+            await kept.passes()
+            cut.close()
+            kept.close()
+        assert await links._call("GET", "/proxies") == {}
+        assert server.returncode is None
+        async with cluster(tmp_path) as (links, _, _):
+            await server.kill()
+    finally:
+        await server.kill()
+
+
+@asyncio_run
+async def test_established_lists_what_a_process_opened_and_not_what_it_accepted(tmp_path: Path) -> None:
+    async with cluster(tmp_path) as (links, _, node):  # this process has both ends
+        address = links.map_for(0)["1/control"]
+        before = established(os.getpid())
+        pair = await connected(address, node)
+        (opened,) = [one for one in established(os.getpid()) if one not in before]
+        assert opened == (Address(*pair.client_writer.get_extra_info("sockname")), Address.parse(address))
+        pair.close()
+    with pytest.raises(EnvironmentError_, match="process 999999999 cannot be seen"):
+        established(999_999_999)
 
 
 @asyncio_run

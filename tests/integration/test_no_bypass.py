@@ -5,22 +5,9 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-import psutil
-
 from pytest_kcontroller.cluster.cluster import ClusterSettings, ProcessCluster
+from pytest_kcontroller.cluster.connections import established
 from pytest_kcontroller.cluster.timing import scaled
-from pytest_kcontroller.model.cluster import Address
-
-
-def opened_by(pid: int) -> list[Address]:
-    """Remote ends of the established connections that a process opened: not those that its own listeners accepted."""
-    connections = psutil.Process(pid).net_connections(kind="tcp")
-    listening = {c.laddr.port for c in connections if c.status == psutil.CONN_LISTEN}
-    return [
-        Address(c.raddr.ip, c.raddr.port)
-        for c in connections
-        if c.status == psutil.CONN_ESTABLISHED and c.laddr.port not in listening
-    ]
 
 
 def test_every_connection_of_every_node_ends_at_a_proxy(tmp_path: Path) -> None:
@@ -33,7 +20,7 @@ def test_every_connection_of_every_node_ends_at_a_proxy(tmp_path: Path) -> None:
             for node in cluster.nodes:
                 pid = cluster.process(node).pid
                 assert pid is not None
-                ends = opened_by(pid)
+                ends = [remote for _, remote in established(pid)]
                 bypass = [str(end) for end in ends if end not in cluster.links.addresses]
                 assert not bypass, f"node {node} is connected past the proxies with {bypass}"
                 hosts = sorted({end.host for end in ends})
