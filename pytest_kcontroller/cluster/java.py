@@ -13,6 +13,7 @@ from pathlib import Path
 from pytest_kcontroller.errors import EnvironmentError_, MissingExtraError, UsageError
 
 ZOOKEEPER_HOME = "KCONTROLLER_ZOOKEEPER_HOME"
+DEBIAN = Path("/usr/share/java")
 
 
 @cache
@@ -66,8 +67,9 @@ def zookeeper_classpath() -> str:
         chosen = sorted(jar for jar in jars.glob("*.jar") if jar.name.startswith(names))
         if any(jar.name.startswith("zookeeper-") for jar in chosen):
             return ":".join(map(str, chosen))
-    if (debian := Path("/usr/share/java/zookeeper.jar")).exists():
-        return f"{debian}:{debian.parent}/*"
+    if (DEBIAN / "zookeeper.jar").exists():
+        # Its manifest names what it needs, but no logger: without a log nobody learns why a server did not start.
+        return ":".join(f"{DEBIAN}/{jar}" for jar in ("zookeeper.jar", "slf4j-log4j12.jar", "log4j-1.2.jar"))
     raise MissingExtraError("the embedded ZooKeeper", "embedded")
 
 

@@ -44,6 +44,13 @@ appender.out.layout.type = PatternLayout
 appender.out.layout.pattern = %d{ISO8601} %-5p %c{1} - %m%n
 """
 
+_LOG4J_1 = """\
+log4j.rootLogger=INFO, out
+log4j.appender.out=org.apache.log4j.ConsoleAppender
+log4j.appender.out.layout=org.apache.log4j.PatternLayout
+log4j.appender.out.layout.ConversionPattern=%d{ISO8601} %-5p %c{1} - %m%n
+"""
+
 
 class ZooKeeper:
     """One server; made by `start`, ended by `stop`."""
@@ -69,6 +76,7 @@ class ZooKeeper:
         directory = directory.absolute()
         directory.mkdir(parents=True, exist_ok=True)
         (directory / "log4j2.properties").write_text(_LOG4J, encoding="utf-8")
+        (directory / "log4j.properties").write_text(_LOG4J_1, encoding="utf-8")  # Debian's ZooKeeper has log4j 1.2
         for attempt in range(PORT_TRIES):
             mark = log.stat().st_size if log.exists() else 0
             port = _free_port()
@@ -156,6 +164,7 @@ def _command(java: Path, classpath: str, directory: Path, config: Path) -> list[
         "-Dzookeeper.forceSync=no",  # a test's data need not survive the machine
         "-Dzookeeper.preAllocSize=1024",  # KiB; the default makes each log file 64 MiB
         f"-Dlog4j2.configurationFile={directory / 'log4j2.properties'}",
+        f"-Dlog4j.configuration=file:{directory / 'log4j.properties'}",
         *("-cp", classpath, "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(config)),
     ]
 

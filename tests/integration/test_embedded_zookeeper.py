@@ -108,6 +108,24 @@ async def test_it_answers_srvr_when_start_returns_and_is_gone_after_stop(tmp_pat
 
 
 @asyncio_run
+async def test_the_negotiated_timeout_of_a_session_is_the_servers(tmp_path: Path) -> None:
+    server = await ZooKeeper.start(tmp_path / "zk", log=tmp_path / "log", tick_ms=200)
+    loop = asyncio.get_running_loop()
+    clients = [KazooClient(str(server.address), timeout=asked_s) for asked_s in (0.1, 1.0, 100.0)]
+    try:
+        for client, granted_ms in zip(clients, (400, 1000, 60_000), strict=True):
+            await loop.run_in_executor(None, client.start, scaled(LIMIT_S))
+            assert client.client_id is not None
+            assert (await server.session_timeouts_ms())[client.client_id[0]] == granted_ms
+        assert len(await server.session_timeouts_ms()) == 3
+    finally:
+        for client in clients:
+            await loop.run_in_executor(None, client.stop)
+            client.close()
+        await server.stop()
+
+
+@asyncio_run
 async def test_the_exported_log_is_whole_and_readable(tmp_path: Path) -> None:
     server = await ZooKeeper.start(tmp_path / "zk", log=tmp_path / "log")
     try:
@@ -215,6 +233,36 @@ def test_a_zookeeper_home_without_jars_is_an_error(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("KCONTROLLER_ZOOKEEPER_HOME", str(tmp_path))
     with pytest.raises(EnvironmentError_, match=r"holds no zookeeper-\*\.jar"):
         zookeeper_classpath()
+
+
+def without_pyspark(name: str) -> Path | None:
+    return None if name == "pyspark" else _package(name)
+
+
+@pytest.mark.skipif(not (java_module.DEBIAN / "zookeeper.jar").exists(), reason="Debian's zookeeper is not installed")
+@asyncio_run
+async def test_it_runs_with_debians_jars_and_says_why_it_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(java_module, "_package", without_pyspark)
+    server = await ZooKeeper.start(tmp_path / "zk", log=tmp_path / "log")
+    try:
+        await use(server)
+        monkeypatch.setattr(zookeeper_module, "_free_port", lambda: server.address.port)
+        with pytest.raises(StartError, match="Address already in use"):
+            await ZooKeeper.start(tmp_path / "second", log=tmp_path / "second.log")
+    finally:
+        await server.stop()
+
+
+def test_no_jars_at_all_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KCONTROLLER_ZOOKEEPER_HOME", raising=False)
+    monkeypatch.setattr(java_module, "_package", without_pyspark)
+    monkeypatch.setattr(java_module, "DEBIAN", tmp_path)
+    with pytest.raises(MissingExtraError, match=r"the embedded ZooKeeper needs the extra \[embedded\]"):
+        zookeeper_classpath()
+    (tmp_path / "zookeeper.jar").touch()
+    assert zookeeper_classpath().split(":")[0] == str(tmp_path / "zookeeper.jar")
 
 
 @pytest.mark.usefixtures("without_java")
