@@ -107,14 +107,14 @@ async def versions(store: Store, paths: list[str]) -> list[int | None]:
 
 
 @pytest.mark.parametrize(
-    "stale", [(), (0,), (999,), tuple(range(0, 1000, 100)), tuple(range(0, 1000, 50)), tuple(range(1000))]
+    "stale", [(), (0,), (1999,), tuple(range(0, 2000, 100)), tuple(range(0, 2000, 50)), tuple(range(2000))]
 )
 def test_stale_ones_are_told_and_the_others_written(stage: Any, stale: tuple[int, ...]) -> None:
-    """None, one, 1 %, 2 % and all of a thousand, in chunks of 500."""
+    """None, one, 1 %, 2 % and all of two thousand, in chunks of 500."""
 
     async def scene(store: Store, _: Any, other: Store, events: list[SessionEvent]) -> None:
-        paths = names(1000)
-        assert await store.write_each([Create(path, b"0") for path in paths], fence=OPEN) == [Written(0)] * 1000
+        paths = names(2000)
+        assert await store.write_each([Create(path, b"0") for path in paths], fence=OPEN) == [Written(0)] * 2000
         await other.write_each([SetData(paths[number], b"theirs", 0) for number in stale], fence=OPEN)
         results = await store.write_each([SetData(path, b"ours", 0) for path in paths], fence=OPEN)
         for number, (result, node) in enumerate(zip(results, await store.get_many(paths), strict=True)):
@@ -257,6 +257,18 @@ def test_a_closed_fence_refuses_everything(stage: Any) -> None:
         with pytest.raises(FencedError):
             await store.write_all([Create("/t/a")], fence=Fence(0, "/no/fence"))
         assert await store.children("/t") == Children((), await store.exists("/t"))
+
+    stage(scene, chunk_ops=10)
+
+
+def test_a_fence_that_is_stale_refuses_changes_too(stage: Any) -> None:
+    async def scene(store: Store, _: Any, other: Store, events: list[SessionEvent]) -> None:
+        paths = names(25)
+        await store.write_each([Create(path) for path in paths], fence=OPEN)
+        await other.write_all([SetData("/controller_epoch", b"2", 0)])
+        with pytest.raises(FencedError):
+            await store.write_each([SetData(path, b"x", 0) for path in paths], fence=OPEN)
+        assert await versions(other, paths) == [0] * 25
 
     stage(scene, chunk_ops=10)
 

@@ -304,6 +304,15 @@ def test_lost_requests_that_nobody_awaits_are_not_logged(
 # --- the end of a session
 
 
+async def connected(server: Address) -> set[int]:
+    """The sessions with a connection, as the server says."""
+    reader, writer = await asyncio.open_connection(server.host, server.port)
+    writer.write(b"cons")
+    text = (await reader.read(-1)).decode()
+    writer.close()
+    return {int(field.partition("=")[2], 16) for field in text.split(",") if field.startswith("sid=0x")}
+
+
 def test_an_expired_session_never_becomes_another_one(zookeeper: TestZooKeeper, cutting_proxy: Any) -> None:
     async def main() -> None:
         order: list[object] = []
@@ -329,6 +338,11 @@ def test_an_expired_session_never_becomes_another_one(zookeeper: TestZooKeeper, 
                 await waiting
             lost = [(number, ConnectionLossError) for number in range(3)]
             assert order == [SUSPENDED, *lost, EXPIRED]
+            # kazoo would open another one after its delay: its thread has to end by itself, before anybody closes.
+            await until(lambda: old._ended.done() or proxy.handshakes.count(0) > 1)
+            assert proxy.handshakes == [0, old.session_id]
+            assert other.session_id in await connected(zookeeper.server)
+            assert old.session_id not in await connected(zookeeper.server)
 
             fresh: list[SessionEvent] = []
             new = await connector.open(fresh.append)
