@@ -240,10 +240,8 @@ class KazooSession:
                 self._loop.call_soon(self._drain)
 
     def _on_watch(self, event: WatchedEvent) -> None:
-        if (
-            event is self._last_watch
-        ):  # kazoo tells the data and the child watches of a deleted znode one after the other
-            return
+        if event is self._last_watch:
+            return  # kazoo tells the data and the child watches of a deleted znode one after the other
         self._last_watch = event
         if (kind := _KINDS.get(event.type)) is not None:  # NONE: kazoo has forgotten its watches
             self._listener(WatchEvent(kind, event.path))
