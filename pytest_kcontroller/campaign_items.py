@@ -7,6 +7,7 @@ path: whoever names a folder or a test wants that and not ten minutes of chaos.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import shutil
@@ -141,6 +142,9 @@ class CampaignItem(pytest.Item):
         keep = read_settings(self.config).keep
         if keep == "never" or (keep == "on-failure" and self.status == HELD):
             shutil.rmtree(self.out, ignore_errors=True)
+            for folder in (self.out.parent, self.out.parent.parent):  # nothing of ours stays in the person's project
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
 
     def _details(self) -> str:
         lines = [f"{verdict}" for path in sorted(self.out.rglob("verdicts.json")) for verdict in _violations(path)]

@@ -283,7 +283,13 @@ class ProcessCluster:
             found.append(controller)
             return None
 
-        await self.wait_until("another controller is elected", check, timeout_s=timeout_s)
+        await self.wait_until(
+            "a controller is elected"
+            if other_than is None
+            else f"a controller other than node {other_than} is elected",
+            check,
+            timeout_s=timeout_s,
+        )
         return found[-1]
 
     async def wait_until_converged(self, *, timeout_s: float) -> None:
