@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kcontroller_chaos.faults import work_of
-from kcontroller_chaos.feed import Feed
+from kcontroller_chaos.feed import Feed, writer_is
 from kcontroller_chaos.group import Group
 from kcontroller_chaos.injection import FaultWork, Injection
 from kcontroller_chaos.player import FaultPlayer
@@ -174,8 +174,14 @@ class Engine:
         )
 
     def _record_overload(self) -> None:
-        """Sessions that ZooKeeper gave up although no fault was on them."""
+        """Sessions that ZooKeeper gave up although no fault was on them, and whose process did not end either."""
+        ended = [event["node"] for event in self.feed.events if event["kind"] == "process.exited"]
         excused = [hex(session) for session in self.excused]
+        excused += [
+            event["session"]
+            for event in self.feed.events
+            if event["kind"] == "zk.state" and any(writer_is(event["writer"], node) for node in ended)
+        ]
         for event in self.feed.events:
             expired = event["kind"] == "zk.txn" and event["type"] == "close-session" and event["cxid"] == 0
             if expired and event["session"] not in excused:

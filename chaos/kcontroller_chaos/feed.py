@@ -112,3 +112,8 @@ class Feed:
                 return event
             since = max(since, seen)
             await changed.wait()
+
+
+def writer_is(writer: str, node: int) -> bool:
+    """Whether a history's writer is a process of this node; a restarted one is `node-1.2`."""
+    return writer.partition(".")[0] == f"node-{node}"

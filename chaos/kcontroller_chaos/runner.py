@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import platform
 import subprocess
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from kcontroller_chaos.schedule import draw
 from kcontroller_chaos.verdict import ENVIRONMENT, judge
 from pytest_kcontroller import __version__
 from pytest_kcontroller.cluster.cluster import ClusterSettings, ProcessCluster
+from pytest_kcontroller.cluster.java import find_java, zookeeper_classpath
 from pytest_kcontroller.errors import EnvironmentError_, UsageError
 from pytest_kcontroller.plugin_manager import load_plugins
 from pytest_kcontroller.runtime.real import RealClock, Recorder, RunStart
@@ -49,6 +51,8 @@ class RunResult:
 
 def check(campaign: Campaign, options: Options) -> ClusterSettings:
     """Everything that can be wrong before something starts. Raises UsageError."""
+    find_java()
+    zookeeper_classpath()
     plugins = load_plugins((*options.plugins, MUTANTS))
     plugins.mutant(options.mutant, where="--mutant")
     selectors = {**campaign.cluster.selectors, **options.selectors}
@@ -99,6 +103,10 @@ async def run_once(campaign: Campaign, seed: int, options: Options) -> RunResult
     record = Recorder(run.history / "engine.jsonl", "engine", clock)
     try:
         await _play(settings, run, start, clock, record, schedule, options.noop_fault, campaign.duration_s)
+    except asyncio.CancelledError:
+        details = judge(run.path)  # what was proven until then stands; else the verdict is unknown
+        run.end(clock.wall_ms() * 1_000_000, details["overall"])
+        raise
     except EnvironmentError_ as failed:
         record("run.failed", error=str(failed))
         run.end(clock.wall_ms() * 1_000_000, ENVIRONMENT)
@@ -123,7 +131,9 @@ async def _play(
     def exited(node: int, status: int) -> None:
         record("process.exited", node=node, status=status)
 
-    cluster = await ProcessCluster.start(settings, run.path, run_start=start, on_exit=exited)
+    cluster = await ProcessCluster.start(
+        settings, run.path, run_start=start, on_exit=exited, zookeeper_log=run.zookeeper
+    )
     try:
         source = LogSource(cluster.zookeeper.txn_log_directory, start)
         feed = Feed(Tail(run.history, skip=("zookeeper",)), source)

@@ -66,6 +66,7 @@ def verdicts(history: History, planned: Sequence[str] = ()) -> Entry:
         "invariants": invariants,
         "elections": elected,
         "recovery": recovery(history, injected, elected),
+        "cut": list(history.cut),
     }
 
 

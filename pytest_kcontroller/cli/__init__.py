@@ -26,9 +26,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     The statuses are listed in errors.py; a Ctrl-C is 130. KCONTROLLER_DEBUG=1 shows the traceback of an internal error.
     """
-    commands = _commands()
-    args = _parser(commands).parse_args(argv)
     try:
+        commands = _commands()
+        args = _parser(commands).parse_args(argv)
         status: int = commands[args.command].run(args)
     except KControllerError as error:
         print(f"kcontroller: {error}", file=sys.stderr)

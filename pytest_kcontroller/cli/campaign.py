@@ -102,6 +102,9 @@ async def _run_all(work: list[tuple[Campaign, tuple[int, ...]]], options: Option
 def _why(result: RunResult) -> list[str]:
     """What a person must know of a run that did not hold."""
     lines = [result.error] if result.error else []
+    lines += [
+        f"{place}: a killed writer left this line half; it was left out" for place in result.details.get("cut", ())
+    ]
     if result.verdict == "held" or not result.details:
         return lines
     for invariant in result.details["invariants"]:

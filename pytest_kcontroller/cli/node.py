@@ -39,7 +39,8 @@ def run(args: argparse.Namespace) -> int:
     known = [field.name for field in dataclasses.fields(NodeSettings)]
     values = _settings(args.settings, known)
     values |= {"node_id": args.node_id, "zookeeper": args.zookeeper, "listen": f"{args.host}:{args.port}"}
-    values["plugins"] = tuple(values.get("plugins", ()))
+    plugins = values.get("plugins", ())
+    values["plugins"] = (plugins,) if isinstance(plugins, str) else tuple(plugins)
     settings = NodeSettings(**values)
     from pytest_kcontroller.node.process import run_node  # kazoo and the codec only when a node really runs
 

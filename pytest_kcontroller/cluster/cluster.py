@@ -65,6 +65,7 @@ class ProcessCluster:
         self._admin: AdminSession | None = None
         self._nodes: dict[int, NodeProcess] = {}
         self._stopped = False
+        self._zookeeper_log: Path | None = None
 
     @classmethod
     async def start(
@@ -74,13 +75,16 @@ class ProcessCluster:
         *,
         run_start: RunStart | None = None,
         on_exit: Callable[[int, int], None] | None = None,
+        zookeeper_log: Path | None = None,
     ) -> Self:
         """ZooKeeper, the proxies, then all nodes at once; returns when every node is registered.
 
         `directory` gets `history/` and `logs/`; `on_exit(node, status)` is called for every end of a node that is
-        observed. Raises StartError; nothing is left running then, nor when the caller is cancelled.
+        observed. ZooKeeper writes its transaction log below `zookeeper_log`, so that a run that is killed keeps its
+        witness. Raises StartError; nothing is left running then, nor when the caller is cancelled.
         """
         cluster = cls(settings, directory, run_start or RunStart.now(), on_exit)
+        cluster._zookeeper_log = zookeeper_log
         try:
             await cluster._start()
         except BaseException:
@@ -92,7 +96,10 @@ class ProcessCluster:
         for name in ("history", "logs"):
             (self.directory / name).mkdir(parents=True, exist_ok=True)
         self._zookeeper = await ZooKeeper.start(
-            self._work / "zookeeper", log=self.directory / "logs" / "zookeeper.log", cleanup=self._work
+            self._work / "zookeeper",
+            log=self.directory / "logs" / "zookeeper.log",
+            cleanup=self._work,
+            txn_log=self._zookeeper_log,
         )
         self._links = await Links.start(
             self.nodes_to_start, self._zookeeper.address, log=self.directory / "logs" / "toxiproxy.log"
@@ -356,7 +363,7 @@ class ProcessCluster:
                 if self._zookeeper is not None:
                     await self._zookeeper.stop()
                     if keep_log_in is not None:
-                        self._zookeeper.export_log(keep_log_in)
+                        self._zookeeper.take_log(keep_log_in)
                 shutil.rmtree(self._work, ignore_errors=True)
 
 

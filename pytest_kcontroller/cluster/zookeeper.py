@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+import shutil
 import socket
 from pathlib import Path
 from typing import Self
@@ -27,6 +28,7 @@ tickTime={tick_ms}
 minSessionTimeout={min_ms}
 maxSessionTimeout=60000
 dataDir={data}
+dataLogDir={log_data}
 clientPort={port}
 clientPortAddress=127.0.0.1
 maxClientCnxns=0
@@ -55,25 +57,34 @@ log4j.appender.out.layout.ConversionPattern=%d{ISO8601} %-5p %c{1} - %m%n
 class ZooKeeper:
     """One server; made by `start`, ended by `stop`."""
 
-    def __init__(self, directory: Path, process: Supervised, address: Address) -> None:
+    def __init__(self, directory: Path, log_data: Path, process: Supervised, address: Address) -> None:
         self.directory, self.address = directory, address
-        self._process = process
+        self._log_data, self._process = log_data, process
 
     @property
     def txn_log_directory(self) -> Path:
         """Where the transaction log files (`log.*`) are."""
-        return self.directory / "data" / "version-2"
+        return self._log_data / "version-2"
 
     @classmethod
-    async def start(cls, directory: Path, *, log: Path, tick_ms: int = TICK_MS, cleanup: Path | None = None) -> Self:
+    async def start(
+        cls,
+        directory: Path,
+        *,
+        log: Path,
+        tick_ms: int = TICK_MS,
+        cleanup: Path | None = None,
+        txn_log: Path | None = None,
+    ) -> Self:
         """Returns when the server answers `srvr`. `directory` is made if missing, and removed (or `cleanup` is, if it
-        is given) if our process dies.
+        is given) if our process dies. The transaction log is written below `txn_log` if it is given: it outlives both.
 
         Raises StartError (phase, seconds, last log lines, command), at once if the JVM ends; what find_java and
         zookeeper_classpath raise.
         """
         java, classpath = find_java(), zookeeper_classpath()
         directory = directory.absolute()
+        log_data = directory / "data" if txn_log is None else txn_log.absolute()
         directory.mkdir(parents=True, exist_ok=True)
         (directory / "log4j2.properties").write_text(_LOG4J, encoding="utf-8")
         (directory / "log4j.properties").write_text(_LOG4J_1, encoding="utf-8")  # Debian's ZooKeeper has log4j 1.2
@@ -81,13 +92,15 @@ class ZooKeeper:
             mark = log.stat().st_size if log.exists() else 0
             port = _free_port()
             config = directory / "zoo.cfg"
-            text = _CONFIG.format(tick_ms=tick_ms, min_ms=2 * tick_ms, data=directory / "data", port=port)
+            text = _CONFIG.format(
+                tick_ms=tick_ms, min_ms=2 * tick_ms, data=directory / "data", log_data=log_data, port=port
+            )
             config.write_text(text, encoding="utf-8")
             command = _command(java, classpath, directory, config)
             process = await Supervised.start(
                 "ZooKeeper", command, log=log, cwd=directory, cleanup=[cleanup or directory]
             )
-            server = cls(directory, process, Address("127.0.0.1", port))
+            server = cls(directory, log_data, process, Address("127.0.0.1", port))
             try:
                 await server._ready(log, command)
             except StartError:
@@ -117,7 +130,7 @@ class ZooKeeper:
 
     async def _is_ours(self) -> bool:
         """Another ZooKeeper may have taken the port before ours, and answer in its place."""
-        return f"dataDir={self.txn_log_directory}" in (await self.four_letter_word("conf")).splitlines()
+        return f"dataDir={self.directory / 'data' / 'version-2'}" in (await self.four_letter_word("conf")).splitlines()
 
     async def four_letter_word(self, word: str) -> str:
         """The server's answer to `srvr`, `cons`, `dump`, ...; empty if it does not answer."""
@@ -151,6 +164,11 @@ class ZooKeeper:
         for file in sorted(self.txn_log_directory.glob("log.*")):
             data = file.read_bytes()
             (to / file.name).write_bytes(data[: max(16, len(data.rstrip(b"\0")))])
+
+    def take_log(self, to: Path) -> None:
+        """After the server's end: as export_log, and what it was copied from is removed."""
+        self.export_log(to)
+        shutil.rmtree(self.txn_log_directory, ignore_errors=True)
 
     async def stop(self) -> None:
         """Ends the server; its files stay. Idempotent."""

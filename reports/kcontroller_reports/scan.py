@@ -68,7 +68,21 @@ def _run_directories(top: Path, remarks: list[str]) -> list[Path]:
 def _place(folder: Path, remarks: list[str]) -> Place | None:
     try:
         with (folder / "run.json").open("rb"):
+            remarks.extend(_cut_lines(folder))
             return Place(path=str(folder.resolve()), shown=str(folder))
     except OSError as error:
         remarks.append(f"{folder / 'run.json'}: cannot be read ({error.strerror}); its run was left out")
         return None
+
+
+def _cut_lines(folder: Path) -> list[str]:
+    """One sentence for each history whose last line a killed writer left half."""
+    found = []
+    for path in sorted((folder / "history").glob("*.jsonl")):
+        data = path.read_bytes()
+        if data and not data.endswith(b"\n"):
+            number = data.count(b"\n") + 1
+            found.append(
+                f"{path}:{number}: the last line is cut in half, by a writer that was killed; it counts as not there"
+            )
+    return found

@@ -13,6 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
+from kcontroller_chaos.verdict import judge
 from pytest_kcontroller.cluster.timing import scaled
 
 CAMPAIGNS = Path(__file__).parents[2] / "chaos" / "campaigns"
@@ -114,3 +115,59 @@ def test_a_signal_leaves_a_readable_run_and_nothing_else(number: signal.Signals,
     gone, alive = psutil.wait_procs(children, timeout=scaled(10))
     assert len(gone) >= 5
     assert not alive
+    witness = judge(only_run(tmp_path))
+    assert witness["overall"] == "unknown"
+    by_name = {entry["name"]: entry["verdict"] for entry in witness["invariants"]}
+    assert by_name["epochs-grow"] == "held", "ZooKeeper's log is there, also after SIGKILL"
+
+
+CRASHER = """
+import os
+from pytest_kcontroller.hookspecs import hookimpl
+
+class Crasher:
+    name = "crasher"
+    def select(self, partition, reason):
+        os._exit(3)
+
+@hookimpl
+def kcontroller_leader_selectors():
+    return [Crasher()]
+"""
+
+CRASH = """
+[campaign]
+name = "crash"
+duration_s = 5
+seeds = "1"
+[cluster]
+session_timeout_ms = 1000
+[[topics]]
+name = "orders"
+partitions = 3
+replication_factor = 3
+[[faults]]
+kind = "kill"
+target = "leader-of:orders-0"
+at_s = 0.5
+duration_s = 2
+"""
+
+
+def test_a_node_that_ends_by_itself_is_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "crasher_plugin.py").write_text(CRASHER)
+    (tmp_path / "crash.toml").write_text(CRASH)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    plugin = ("--plugin", "crasher_plugin", "--selector", "offline=crasher")
+    done = campaign(tmp_path / "crash.toml", *plugin, out=tmp_path / "runs")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "ended with status 3" in done.stdout
+    assert "overloaded" not in done.stdout
+
+
+def test_without_java_nothing_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KCONTROLLER_JAVA", "/nonexistent")
+    done = campaign(CAMPAIGNS / "smoke.toml", out=tmp_path / "runs")
+    assert done.returncode == 2
+    assert "KCONTROLLER_JAVA" in done.stderr
+    assert not (tmp_path / "runs").exists()

@@ -196,7 +196,7 @@ def test_a_verdict_becomes_an_outcome(
     if "failed" in outcome or "errors" in outcome:
         ran.stdout.fnmatch_lines(["*run it again: kcontroller campaign run *smoke.toml --seeds 2*"])
         assert "Traceback" not in ran.stdout.str()
-    assert (pytester.path / "runs").exists()
+    assert (pytester.path / "runs").exists() == (status != 0), "a run that held leaves nothing in the project"
 
 
 def test_items_run_under_xdist_and_are_in_junit_xml(pytester: pytest.Pytester) -> None:

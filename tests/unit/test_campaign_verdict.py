@@ -129,7 +129,7 @@ def of(*events):
 
 def test_a_good_history_holds():
     assert {name: entry["verdict"] for name, entry in of(*GOOD).items()} == dict.fromkeys(of(*GOOD), "held")
-    assert len(of(*GOOD)) == 6
+    assert len(of(*GOOD)) == 7
 
 
 @pytest.mark.parametrize(
@@ -141,6 +141,8 @@ def test_a_good_history_holds():
         ("leader-in-isr", state(6, "0xb", 2, leader=2, isr=(1,))),
         ("leader-in-isr", state(6, "0xb", 2, leader=3, isr=(3,))),
         ("one-controller-after-healing", engine("node.status", node=2, active=True, session="0xa")),
+        ("nodes-stay-up", engine("process.exited", node=2, status=3) | {"t_us": -1}),
+        ("nodes-stay-up", engine("node.status", node=3, active=False, session="0xc")),
         ("all-led-after-healing", {**TREE, "t_us": 100, "partitions": [{**LED, "leader": -1}]}),
     ],
 )

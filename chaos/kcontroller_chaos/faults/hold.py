@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kcontroller_chaos.faults import Fault
+from kcontroller_chaos.feed import writer_is
 from kcontroller_chaos.injection import Evidence, Injection
 from pytest_kcontroller.runtime.holds import BEFORE_STATE_WRITE, POINTS
 
@@ -19,7 +20,7 @@ class Hold:
     async def observe(self, on: Injection) -> Evidence:
         """The node's own record that a task waits there."""
         event = await on.feed.wait(
-            lambda e: e["kind"] == "hold.reached" and e["point"] == _point(on) and _writer_is(e["writer"], on.node),
+            lambda e: e["kind"] == "hold.reached" and e["point"] == _point(on) and writer_is(e["writer"], on.node),
             since=on.since,
         )
         return {"writer": event["writer"], "seq": event["seq"], "point": event["point"], "t_us": event["t_us"]}
@@ -33,10 +34,6 @@ class Hold:
 
 def _point(on: Injection) -> str:
     return str(on.parameters.get("point") or BEFORE_STATE_WRITE)
-
-
-def _writer_is(writer: str, node: int) -> bool:
-    return writer.partition(".")[0] == f"node-{node}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,42 @@
+"""A node ends only when a fault ends it, and at the end every node that runs is registered."""
+
+from __future__ import annotations
+
+from kcontroller_chaos.checking import LIVENESS, Verdict
+from kcontroller_chaos.history import Event, History
+
+KIND = LIVENESS
+SIGKILLED = -9
+EXPECTED = "a node's process ends only by a kill fault on it; every running node is in /brokers/ids at the end"
+
+
+def check(history: History) -> Verdict:
+    tree = history.tree
+    if tree is None:
+        return Verdict.unknown("the run did not reach its end: no zk.tree")
+    checks = max(len(history.statuses), 1)
+    for event in unplanned_exits(history):
+        seen = f"node {event['node']} ended with status {event['status']}"
+        where = f"logs/node-{event['node']}*.log, {event['t_us'] / 1e6:.3f} s into the run"
+        witness = {"node": event["node"], "status": event["status"], "t_us": event["t_us"]}
+        return Verdict(verdict="violated", checks=checks, expected=EXPECTED, seen=seen, where=where, witness=witness)
+    missing = [node for node in sorted(history.statuses) if node not in tree["brokers"]]
+    if missing:
+        seen = f"running but not registered: {', '.join(f'node {node}' for node in missing)}"
+        witness = {"missing": missing, "brokers": tree["brokers"]}
+        return Verdict(
+            verdict="violated", checks=checks, expected=EXPECTED, seen=seen, where="/brokers/ids", witness=witness
+        )
+    return Verdict.of(checks, EXPECTED)
+
+
+def unplanned_exits(history: History) -> list[Event]:
+    """Ends of processes before the run's own end that no kill fault on that node explains."""
+    ended_us = min((int(event["t_us"]) for event in history.of("zk.tree", "run.ended")), default=None)
+    kills = [(event["node"], event["t_us"]) for event in history.of("fault.asked") if event["fault_kind"] == "kill"]
+
+    def planned(event: Event) -> bool:
+        return event["status"] == SIGKILLED and any(n == event["node"] and t <= event["t_us"] for n, t in kills)
+
+    exits = history.of("process.exited")
+    return [event for event in exits if (ended_us is None or event["t_us"] < ended_us) and not planned(event)]
