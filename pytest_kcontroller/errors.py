@@ -2,7 +2,8 @@
 
     KControllerError            3  a fault of ours (internal)
     ├── UsageError              2  a bad file, key, name or option; found before anything starts
-    │   └── MissingExtraError   2  an optional part is not installed
+    │   ├── MissingExtraError   2  an optional part is not installed
+    │   └── NotOnThisBackend    2  this backend cannot have what was asked of it
     └── EnvironmentError_       6  something outside did not do what it should: a port, a server, a node, a fault
         └── StartError          6  a process did not become ready; carries its last log lines
 
@@ -35,6 +36,10 @@ class MissingExtraError(UsageError):
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(f"{feature} needs the extra [{extra}]", hint=f'pip install "pytest-kcontroller[{extra}]"')
+
+
+class NotOnThisBackend(UsageError):  # the promised name has no suffix
+    """What was asked for does not exist on this backend; `hint` is the way out."""
 
 
 class EnvironmentError_(KControllerError):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import difflib
 import importlib.util
 import shutil
 from collections.abc import Iterator
@@ -127,10 +129,13 @@ def _cluster_settings(request: pytest.FixtureRequest, settings: KcSettings) -> A
     values: dict[str, Any] = {"plugins": settings.plugins, "seed": settings.seed or 0}
     for mark in reversed(list(request.node.iter_markers("kcontroller"))):
         values |= mark.kwargs
-    try:
-        return ClusterSettings(**values)
-    except TypeError as bad:
-        raise pytest.UsageError(f"{request.node.nodeid}: the marker kcontroller: {bad}") from None
+    known = [field.name for field in dataclasses.fields(ClusterSettings)]
+    for name in values:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known)}"
+            pytest.fail(f"the marker kcontroller has no argument {name!r}\n  -> {hint}", pytrace=False)
+    return ClusterSettings(**values)
 
 
 def log_sections(directory: Path) -> list[tuple[str, str]]:

@@ -85,10 +85,6 @@ class RunDirectory:
         return self.path / "history"
 
     @property
-    def logs(self) -> Path:
-        return self.path / "logs"
-
-    @property
     def zookeeper(self) -> Path:
         return self.path / "zookeeper"
 

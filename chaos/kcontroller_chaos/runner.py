@@ -19,7 +19,7 @@ from kcontroller_chaos.schedule import draw
 from kcontroller_chaos.verdict import ENVIRONMENT, judge
 from pytest_kcontroller import __version__
 from pytest_kcontroller.cluster.cluster import ClusterSettings, ProcessCluster
-from pytest_kcontroller.cluster.java import find_java, zookeeper_classpath
+from pytest_kcontroller.cluster.java import find_java, versions, zookeeper_classpath
 from pytest_kcontroller.errors import EnvironmentError_, UsageError
 from pytest_kcontroller.plugin_manager import load_plugins
 from pytest_kcontroller.runtime.real import RealClock, Recorder, RunStart
@@ -95,7 +95,7 @@ async def run_once(campaign: Campaign, seed: int, options: Options) -> RunResult
         assignment=settings.assignment,
         mutant=options.mutant,
         noop_fault=options.noop_fault,
-        versions={"pytest-kcontroller": __version__, "python": platform.python_version()},
+        versions={"kcontroller": __version__, "python": platform.python_version(), **versions()},
         commit=_commit(),
     )
     schedule = draw(campaign, seed)

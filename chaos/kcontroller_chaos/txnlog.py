@@ -227,17 +227,3 @@ def read_all(directory: Path) -> tuple[Txn, ...]:
     if not log_files(directory):
         raise CorruptLogError(directory, 0, "there is no log file")
     return TxnLogReader(directory).poll()
-
-
-def export(directory: Path, to: Path) -> list[Path]:
-    """Copies the log files, cut after the last whole transaction. Raises CorruptLogError."""
-    to.mkdir(parents=True, exist_ok=True)
-    copies = []
-    for path in log_files(directory):
-        reader = TxnLogReader(path.parent)
-        end = max((end for _, end in reader._read(path, last=True)), default=HEADER_BYTES)
-        copy = to / path.name
-        with path.open("rb") as file:
-            copy.write_bytes(file.read(end))
-        copies.append(copy)
-    return copies

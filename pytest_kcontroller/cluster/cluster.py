@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from pytest_kcontroller.cluster.admin import AdminSession
 from pytest_kcontroller.cluster.api import ZOOKEEPER, NodeStatus
@@ -26,6 +26,8 @@ from pytest_kcontroller.runtime.real import RunStart
 from pytest_kcontroller.runtime.rng import NamedRng
 from pytest_kcontroller.zookeeper.session import GetData, NoNodeError, SessionExpiredError, ZkSession
 from pytest_kcontroller.zookeeper.znodes import CONTROLLER, decode_controller
+
+T = TypeVar("T")
 
 POLL_S = 0.02
 """How often a wait looks at the observed state."""
@@ -255,19 +257,26 @@ class ProcessCluster:
     # --- waiting
 
     async def tree(self) -> Tree:
+        return await self._with_admin(read_tree)
+
+    async def controller(self) -> int | None:
+        async def read(session: ZkSession) -> int | None:
+            try:
+                node = await session.submit(GetData(CONTROLLER))
+            except NoNodeError:
+                return None
+            return decode_controller(getattr(node, "data", b""))
+
+        return await self._with_admin(read)
+
+    async def _with_admin(self, read: Callable[[ZkSession], Awaitable[T]]) -> T:
+        """Reads in the harness's session, in a new one if it has ended: a busy host must not cost the harness its eyes."""
         while True:
             try:
-                return await read_tree(self.admin)
+                return await read(self.admin)
             except SessionExpiredError:
                 assert self._admin is not None
                 await self._admin.renew()
-
-    async def controller(self) -> int | None:
-        try:
-            node = await self.admin.submit(GetData(CONTROLLER))
-        except NoNodeError:
-            return None
-        return decode_controller(getattr(node, "data", b""))
 
     async def wait_until(self, what: str, check: Callable[[], Awaitable[str | None]], *, timeout_s: float) -> None:
         why: str | None = "it was not looked at"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -71,6 +72,17 @@ def zookeeper_classpath() -> str:
         # Its manifest names what it needs, but no logger: without a log nobody learns why a server did not start.
         return ":".join(f"{DEBIAN}/{jar}" for jar in ("zookeeper.jar", "slf4j-log4j12.jar", "log4j-1.2.jar"))
     raise MissingExtraError("the embedded ZooKeeper", "embedded")
+
+
+def versions() -> dict[str, str]:
+    """What Java and ZooKeeper say they are; "unknown" where they do not."""
+    said = subprocess.run([find_java(), "-version"], capture_output=True, text=True, timeout=30, check=False).stderr
+    java = re.search(r'version "([^"]+)"', said)
+    zookeeper = re.search(r"zookeeper-(\d[\d.]*\d)\.jar", zookeeper_classpath())
+    return {
+        "zookeeper": zookeeper.group(1) if zookeeper else "unknown",
+        "java": java.group(1) if java else "unknown",
+    }
 
 
 def _package(name: str) -> Path | None:

@@ -26,7 +26,7 @@ from pytest_kcontroller.errors import EnvironmentError_, MissingExtraError, Star
 from pytest_kcontroller.model.cluster import Address
 
 ZOOKEEPER = "zookeeper"
-PLANES = {"zk": 1, "control": 2, "data": 3, "client": 4}
+PLANES = {"zk": 1, "control": 2}
 ZOOKEEPER_OCTET = 250
 START_S = 15.0
 HTTP_S = 10.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 import sys
 from collections.abc import Awaitable, Callable
@@ -128,7 +129,8 @@ class NodeProcess:
         try:
             await self.terminate(timeout_s)
         except EnvironmentError_:
-            await self.kill(timeout_s)
+            if self.alive:
+                await self.kill(timeout_s)
 
     def state(self) -> str | None:
         """The letter of /proc (R, S, T, ...): T is stopped."""
@@ -152,7 +154,9 @@ class NodeProcess:
     def _signal(self, number: signal.Signals) -> None:
         if (pid := self.pid) is None:
             raise EnvironmentError_(f"node {self.node} does not run, so it cannot get {number.name}")
-        psutil.Process(pid).send_signal(number)
+        # It may have ended this very moment, before its end has been observed: whoever waits for that will see it.
+        with contextlib.suppress(psutil.NoSuchProcess):
+            psutil.Process(pid).send_signal(number)
 
     async def _end_by(self, number: signal.Signals, timeout_s: float) -> int:
         self._signal(number)

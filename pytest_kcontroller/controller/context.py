@@ -30,9 +30,6 @@ class Context:
         """Registered and not shutting down (Kafka: online)."""
         return broker in self.brokers and broker not in self.shutting_down
 
-    def live_ids(self) -> tuple[int, ...]:
-        return tuple(broker for broker in sorted(self.brokers) if broker not in self.shutting_down)
-
     def registered_ids(self) -> tuple[int, ...]:
         """Live or shutting down: who gets UpdateMetadata."""
         return tuple(sorted(self.brokers))

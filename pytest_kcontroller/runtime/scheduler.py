@@ -17,7 +17,7 @@ from contextvars import Context
 from types import TracebackType
 from typing import Any, NoReturn, Self, TypeVar
 
-from pytest_kcontroller.errors import KControllerError
+from pytest_kcontroller.errors import KControllerError, NotOnThisBackend
 from pytest_kcontroller.runtime.holds import Holds
 from pytest_kcontroller.runtime.ports import Disk, Transport
 from pytest_kcontroller.runtime.rng import NamedRng
@@ -341,12 +341,12 @@ class SimRuntime:
 
     @property
     def zookeeper(self) -> ZkConnector:
-        raise NotImplementedError("there is no simulated ZooKeeper yet: use the backend `process`")
+        raise NotOnThisBackend("there is no simulated ZooKeeper yet", hint="use the backend `process`")
 
     @property
     def transport(self) -> Transport:
-        raise NotImplementedError("there is no simulated network yet: use the backend `process`")
+        raise NotOnThisBackend("there is no simulated network yet", hint="use the backend `process`")
 
     @property
     def disk(self) -> Disk:
-        raise NotImplementedError("there is no simulated disk yet: use the backend `process`")
+        raise NotOnThisBackend("there is no simulated disk yet", hint="use the backend `process`")

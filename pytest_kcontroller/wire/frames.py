@@ -19,8 +19,3 @@ async def read_frame(stream: Stream) -> bytes:
             f"{stream.peer} announces a frame of {length} bytes: it does not speak this protocol"
         )
     return await stream.read_exactly(length)
-
-
-def write_frame(stream: Stream, payload: bytes) -> None:
-    """Queues one frame."""
-    stream.write(struct.pack(">i", len(payload)) + payload)

@@ -115,6 +115,8 @@ def test_a_signal_leaves_a_readable_run_and_nothing_else(number: signal.Signals,
     gone, alive = psutil.wait_procs(children, timeout=scaled(10))
     assert len(gone) >= 5
     assert not alive
+    judged = (only_run(tmp_path) / "verdicts.json").exists()
+    assert judged == (number != signal.SIGKILL)
     witness = judge(only_run(tmp_path))
     assert witness["overall"] == "unknown"
     by_name = {entry["name"]: entry["verdict"] for entry in witness["invariants"]}
@@ -163,6 +165,16 @@ def test_a_node_that_ends_by_itself_is_not_held(tmp_path: Path, monkeypatch: pyt
     assert done.returncode == 1, done.stdout + done.stderr
     assert "ended with status 3" in done.stdout
     assert "overloaded" not in done.stdout
+
+
+def test_a_fault_whose_trigger_never_comes_is_named(tmp_path: Path) -> None:
+    never = (
+        '[campaign]\nname = "never"\nduration_s = 1\nseeds = "1"\n[[faults]]\nkind = "kill"\nwhen = "epoch.changed"\n'
+    )
+    (tmp_path / "never.toml").write_text(never)
+    done = campaign(tmp_path / "never.toml", out=tmp_path / "runs")
+    assert done.returncode == 6, done.stdout + done.stderr
+    assert "epoch.changed" in done.stdout
 
 
 def test_without_java_nothing_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

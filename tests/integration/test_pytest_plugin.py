@@ -205,3 +205,19 @@ def test_items_run_under_xdist_and_are_in_junit_xml(pytester: pytest.Pytester) -
     ran = pytester.runpytest_subprocess("-n", "2", "--junitxml=out.xml")
     ran.assert_outcomes(passed=len(collected(pytester)))
     assert 'name="seed-2"' in (pytester.path / "out.xml").read_text()
+
+
+def test_a_typo_in_the_marker_is_one_sentence(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.kcontroller(nodez=3)
+        def test_it(kcluster):
+            pass
+        """
+    )
+    ran = pytester.runpytest_subprocess()
+    ran.assert_outcomes(errors=1)
+    ran.stdout.fnmatch_lines(["*the marker kcontroller has no argument 'nodez'*", "*did you mean 'nodes'?*"])
+    assert "fixtures.py" not in ran.stdout.str()

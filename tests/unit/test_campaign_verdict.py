@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -83,12 +84,6 @@ def test_a_wrong_checksum_is_an_error(tmp_path):
     (tmp_path / "log.1").write_bytes(data)
     with pytest.raises(txnlog.CorruptLogError, match="checksum"):
         txnlog.read_all(tmp_path)
-
-
-def test_export_cuts_after_the_last_record(tmp_path):
-    (tmp_path / "log.1").write_bytes((LOG / "log.1").read_bytes() + bytes(1000))
-    txnlog.export(tmp_path, tmp_path / "to")
-    assert (tmp_path / "to/log.1").read_bytes() == (LOG / "log.1").read_bytes()
 
 
 def write(zxid, session, **data):
@@ -172,11 +167,18 @@ def test_the_overall_verdict():
     assert verdicts(History(GOOD[:3]))["overall"] == "unknown"
 
 
+def test_an_expiry_that_no_fault_explains_is_the_host():
+    overload = engine("host.overload", session="0xb", zxid=9)
+    value = verdicts(History((*GOOD, overload)))
+    assert value["overall"] == "environment"
+    assert "overloaded" in value["parts"]["observed"]["detail"]
+
+
 def test_a_killed_run_is_judged_unknown(tmp_path):
     run = RunDirectory.create(tmp_path, {"name": "x", "file": "x.toml", "sha256": ""}, 1, RunStart(10**18, 0))
     again = RunDirectory.create(tmp_path, {"name": "x", "file": "x.toml", "sha256": ""}, 1, RunStart(10**18, 0))
     assert run.path != again.path
-    txnlog.export(LOG, run.zookeeper)
+    shutil.copy(LOG / "log.1", run.zookeeper)
     (run.history / "node-0.jsonl").write_text('{"writer":"node-0","seq":0,"t_us":1,"kind":"node.started"}\n{"wri')
     assert judge(run.path)["overall"] == "unknown"
     assert len(judge(run.path)["elections"]) == 2

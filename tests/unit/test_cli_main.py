@@ -91,3 +91,14 @@ def test_help_names_the_commands_and_imports_nothing_heavy() -> None:
 def test_a_bad_argument_of_node_is_named(capsys: pytest.CaptureFixture[str], arguments: list[str], says: str) -> None:
     assert cli.main(["node", "--zookeeper", "127.0.0.1:1", *arguments]) == 2
     assert says in capsys.readouterr().err
+
+
+def test_ctrl_c_while_it_loads_is_one_message_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_commands", interrupted)
+    assert cli.main([]) == 130
+    assert capsys.readouterr().err == "kcontroller: interrupted\n"
