@@ -41,7 +41,8 @@ class UnknownVerdictWarning(UserWarning):
 
 def add_to_arguments(config: pytest.Config, settings: KcSettings) -> None:
     """Decides which campaign files this run collects; those that its folders do not contain become arguments."""
-    known = sorted({path for glob in settings.campaigns for path in settings.rootpath.glob(glob) if path.is_file()})
+    found = (path for glob in settings.campaigns for path in settings.rootpath.glob(glob))
+    known = sorted({path.resolve() for path in found if path.is_file()})
     if not known:
         raise pytest.UsageError(f"kc_campaigns: no file matches {' '.join(settings.campaigns)} in {settings.rootpath}")
     given = [_absolute(config, argument) for argument in config.args]
@@ -125,9 +126,12 @@ class CampaignItem(pytest.Item):
 
     def _command(self) -> list[str]:
         settings = read_settings(self.config)
-        plugins = [argument for name in settings.plugins for argument in ("--plugin", name)]
+        options = [argument for name in settings.plugins for argument in ("--plugin", name)]
+        if settings.zookeeper == "container":
+            options += ["--zookeeper", "container"]
+            options += ["--zookeeper-image", settings.zookeeper_image] if settings.zookeeper_image else []
         program = "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"
-        run = ["campaign", "run", str(self.path), "--seeds", str(self.seed), "--out", str(self.out), *plugins]
+        run = ["campaign", "run", str(self.path), "--seeds", str(self.seed), "--out", str(self.out), *options]
         return [sys.executable, "-c", program, *run]
 
     def runtest(self) -> None:

@@ -43,15 +43,20 @@ def _kc_loop() -> Iterator[LoopThread]:
 
 
 @pytest.fixture(scope="session")
-def _kc_java(kc_settings: KcSettings) -> None:
-    """Skips where there is no Java or no ZooKeeper, unless --kc-require=java."""
-    from pytest_kcontroller.cluster.java import find_java
+def _kc_image(kc_settings: KcSettings) -> str | None:
+    """The image of the containers that ZooKeeper runs in; None: it runs in a JVM.
+
+    Skips where there is no Java, or no Docker engine, unless --kc-require says otherwise.
+    """
+    from pytest_kcontroller.cluster.zookeeper_source import check_zookeeper, image_of
     from pytest_kcontroller.errors import KControllerError
 
+    image = image_of(kc_settings.zookeeper, kc_settings.zookeeper_image)
     try:
-        find_java()
+        check_zookeeper(image)
     except KControllerError as missing:
-        _missing("java", str(missing), kc_settings)
+        _missing("java" if image is None else "docker", str(missing), kc_settings)
+    return image
 
 
 def _missing(name: str, why: str, settings: KcSettings) -> None:
@@ -70,14 +75,14 @@ def _kc_zookeeper_server(
     """One server for all tests of this pytest process."""
     from pytest_kcontroller.model.cluster import Address
 
-    if kc_settings.zookeeper != "embedded":
+    if kc_settings.zookeeper not in ("embedded", "container"):
         yield Address.parse(kc_settings.zookeeper)
         return
-    request.getfixturevalue("_kc_java")
-    from pytest_kcontroller.cluster.zookeeper import ZooKeeper
+    image = request.getfixturevalue("_kc_image")
+    from pytest_kcontroller.cluster.zookeeper_source import start_zookeeper
 
     directory = tmp_path_factory.mktemp("kc-zookeeper")
-    server = _kc_loop.call(ZooKeeper.start(directory / "data", log=directory / "zookeeper.log"))
+    server = _kc_loop.call(start_zookeeper(image, directory / "data", log=directory / "zookeeper.log"))
     try:
         yield server.address
     finally:
@@ -105,12 +110,16 @@ def zk(zookeeper: TestZooKeeper) -> Any:
 
 @pytest.fixture
 def kcluster(
-    request: pytest.FixtureRequest, kc_settings: KcSettings, _kc_loop: LoopThread, _kc_java: None, tmp_path: Path
+    request: pytest.FixtureRequest,
+    kc_settings: KcSettings,
+    _kc_loop: LoopThread,
+    _kc_image: str | None,
+    tmp_path: Path,
 ) -> Iterator[KCluster]:
     """A cluster of this test's own, made of what the marker `kcontroller(nodes=3, config={...}, selectors={...})` says."""
     from pytest_kcontroller.kcluster import KCluster
 
-    settings = _cluster_settings(request, kc_settings)
+    settings = _cluster_settings(request, kc_settings, _kc_image)
     directory = tmp_path / "kcluster"
     request.node.stash[directory_key] = directory
     cluster = KCluster.start(_kc_loop, settings, directory)
@@ -123,10 +132,10 @@ def kcluster(
             shutil.rmtree(directory, ignore_errors=True)
 
 
-def _cluster_settings(request: pytest.FixtureRequest, settings: KcSettings) -> Any:
+def _cluster_settings(request: pytest.FixtureRequest, settings: KcSettings, image: str | None) -> Any:
     from pytest_kcontroller.cluster.cluster import ClusterSettings
 
-    values: dict[str, Any] = {"plugins": settings.plugins, "seed": settings.seed or 0}
+    values: dict[str, Any] = {"plugins": settings.plugins, "seed": settings.seed or 0, "zookeeper_image": image}
     for mark in reversed(list(request.node.iter_markers("kcontroller"))):
         values |= mark.kwargs
     known = [field.name for field in dataclasses.fields(ClusterSettings)]

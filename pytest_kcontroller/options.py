@@ -18,12 +18,13 @@ TIMEOUT_SCALE_VARIABLE = "KC_TIMEOUT_SCALE"
 BACKENDS = ("process",)
 KEEPS = ("never", "on-failure", "always")
 UNKNOWNS = ("fail", "warn")
-REQUIREMENTS = ("java", "toxiproxy")
+REQUIREMENTS = ("java", "toxiproxy", "docker")
 
 
 @dataclass(frozen=True, slots=True)
 class KcSettings:
-    """What the options say. `seed` None: each use has its own default; `zookeeper`: `embedded` or HOST:PORT."""
+    """What the options say. `seed` None: each use has its own default; `zookeeper`: `embedded`, `container` or
+    HOST:PORT; `zookeeper_image` None: the default one."""
 
     backend: str
     keep: str
@@ -32,6 +33,7 @@ class KcSettings:
     plugins: tuple[str, ...]
     unknown: str
     zookeeper: str
+    zookeeper_image: str | None
     require: tuple[str, ...]
     campaigns: tuple[str, ...]
     rootpath: Path
@@ -66,8 +68,8 @@ def _scale(text: str) -> float:
 
 def _zookeeper(text: str) -> str:
     host, _, port = text.rpartition(":")
-    if text != "embedded" and not (host and port.isdigit()):
-        raise ValueError("must be `embedded` or HOST:PORT")
+    if text not in ("embedded", "container") and not (host and port.isdigit()):
+        raise ValueError("must be `embedded`, `container` or HOST:PORT")
     return text
 
 
@@ -126,10 +128,12 @@ OPTIONS = (
     _Option(
         "zookeeper",
         "embedded",
-        "embedded|HOST:PORT",
+        "embedded|container|HOST:PORT",
         _zookeeper,
-        "what the fixtures zookeeper and zk use; kcluster always has its own (default: embedded)",
+        "where ZooKeeper runs: a JVM, a Docker container, or (for the fixtures zookeeper and zk) a server that you "
+        "run; kcluster and campaigns always have their own (default: embedded)",
     ),
+    _Option("zookeeper-image", "", "IMAGE", str, "of the container (default: zookeeper:3.9)"),
     _Option(
         "require",
         "",
@@ -166,6 +170,7 @@ def read_settings(config: pytest.Config, environment: Mapping[str, str] = os.env
         plugins=values["plugin"],
         unknown=values["unknown"],
         zookeeper=values["zookeeper"],
+        zookeeper_image=values["zookeeper-image"] or None,
         require=values["require"],
         campaigns=tuple(config.getini("kc_campaigns")),
         rootpath=config.rootpath,

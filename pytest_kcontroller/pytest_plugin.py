@@ -11,7 +11,7 @@ import pytest
 
 from pytest_kcontroller import campaign_items
 from pytest_kcontroller.fixtures import (
-    _kc_java,
+    _kc_image,
     _kc_loop,
     _kc_zookeeper_server,
     directory_key,
@@ -31,7 +31,7 @@ MARKERS = (
 )
 
 __all__ = [
-    "_kc_java",
+    "_kc_image",
     "_kc_loop",
     "_kc_zookeeper_server",
     "kc_settings",

@@ -19,7 +19,8 @@ from kcontroller_chaos.schedule import draw
 from kcontroller_chaos.verdict import ENVIRONMENT, judge
 from pytest_kcontroller import __version__
 from pytest_kcontroller.cluster.cluster import ClusterSettings, ProcessCluster
-from pytest_kcontroller.cluster.java import find_java, versions, zookeeper_classpath
+from pytest_kcontroller.cluster.java import versions
+from pytest_kcontroller.cluster.zookeeper_source import check_zookeeper
 from pytest_kcontroller.errors import EnvironmentError_, UsageError
 from pytest_kcontroller.plugin_manager import load_plugins
 from pytest_kcontroller.runtime.real import RealClock, Recorder, RunStart
@@ -37,6 +38,8 @@ class Options:
     selectors: Mapping[str, Any] = field(default_factory=dict)
     assignment: str | None = None
     plugins: tuple[str, ...] = ()
+    zookeeper_image: str | None = None
+    """As in ClusterSettings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +54,7 @@ class RunResult:
 
 def check(campaign: Campaign, options: Options) -> ClusterSettings:
     """Everything that can be wrong before something starts. Raises UsageError."""
-    find_java()
-    zookeeper_classpath()
+    check_zookeeper(options.zookeeper_image)
     plugins = load_plugins((*options.plugins, MUTANTS))
     plugins.mutant(options.mutant, where="--mutant")
     selectors = {**campaign.cluster.selectors, **options.selectors}
@@ -69,6 +71,7 @@ def check(campaign: Campaign, options: Options) -> ClusterSettings:
         config=campaign.cluster.config,
         plugins=options.plugins,
         mutant=options.mutant,
+        zookeeper_image=options.zookeeper_image,
     )
 
 
@@ -95,7 +98,7 @@ async def run_once(campaign: Campaign, seed: int, options: Options) -> RunResult
         assignment=settings.assignment,
         mutant=options.mutant,
         noop_fault=options.noop_fault,
-        versions={"kcontroller": __version__, "python": platform.python_version(), **versions()},
+        versions={"kcontroller": __version__, "python": platform.python_version(), **versions(options.zookeeper_image)},
         commit=_commit(),
     )
     schedule = draw(campaign, seed)

@@ -30,6 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     run_parser.add_argument("--selector", action="append", default=[], metavar="REASON=NAME", help="leader selector")
     run_parser.add_argument("--assignment", metavar="NAME", help="replica assignment strategy")
+    run_parser.add_argument(
+        "--zookeeper",
+        choices=("embedded", "container"),
+        default="embedded",
+        help="where it runs (default: %(default)s)",
+    )
+    run_parser.add_argument("--zookeeper-image", metavar="IMAGE", help="of the container (default: zookeeper:3.9)")
     run_parser.add_argument("--plugin", action="append", default=[], metavar="MODULE", help="load this plugin")
 
 
@@ -38,6 +45,7 @@ def run(args: argparse.Namespace) -> int:
     from kcontroller_chaos.campaign import load_campaign, parse_seeds
     from kcontroller_chaos.outcome import aggregate, exit_status
     from kcontroller_chaos.runner import Options, check
+    from pytest_kcontroller.cluster.zookeeper_source import image_of
     from pytest_kcontroller.errors import UsageError
 
     campaigns = [load_campaign(path) for path in args.files]
@@ -52,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
         selectors=_selectors(args.selector),
         assignment=args.assignment,
         plugins=tuple(args.plugin),
+        zookeeper_image=image_of(args.zookeeper, args.zookeeper_image),
     )
     for campaign in campaigns:
         check(campaign, options)

@@ -19,6 +19,7 @@ from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.topics import assign, write_topic
 from pytest_kcontroller.cluster.tree import Tree, read_tree, unconverged
 from pytest_kcontroller.cluster.zookeeper import ZooKeeper
+from pytest_kcontroller.cluster.zookeeper_source import start_zookeeper
 from pytest_kcontroller.errors import EnvironmentError_
 from pytest_kcontroller.node.settings import NodeSettings
 from pytest_kcontroller.plugin_manager import load_plugins
@@ -47,6 +48,8 @@ class ClusterSettings:
     plugins: tuple[str, ...] = ()
     mutant: str | None = None
     seed: int = 0
+    zookeeper_image: str | None = None
+    """ZooKeeper runs in a container of this image; None: in a JVM of ours."""
 
 
 class ProcessCluster:
@@ -97,7 +100,8 @@ class ProcessCluster:
     async def _start(self) -> None:
         for name in ("history", "logs"):
             (self.directory / name).mkdir(parents=True, exist_ok=True)
-        self._zookeeper = await ZooKeeper.start(
+        self._zookeeper = await start_zookeeper(
+            self.settings.zookeeper_image,
             self._work / "zookeeper",
             log=self.directory / "logs" / "zookeeper.log",
             cleanup=self._work,

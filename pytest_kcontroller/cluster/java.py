@@ -74,8 +74,10 @@ def zookeeper_classpath() -> str:
     raise MissingExtraError("the embedded ZooKeeper", "embedded")
 
 
-def versions() -> dict[str, str]:
-    """What Java and ZooKeeper say they are; "unknown" where they do not."""
+def versions(image: str | None = None) -> dict[str, str]:
+    """What Java and ZooKeeper say they are; "unknown" where they do not. With an image: its name."""
+    if image is not None:
+        return {"zookeeper": image}
     said = subprocess.run([find_java(), "-version"], capture_output=True, text=True, timeout=30, check=False).stderr
     java = re.search(r'version "([^"]+)"', said)
     zookeeper = re.search(r"zookeeper-(\d[\d.]*\d)\.jar", zookeeper_classpath())

@@ -99,7 +99,7 @@ class Supervised:
         finally:
             os.close(read)
             os.close(status_write)
-        reader = await _reader(status_read)
+        reader = await status_reader(status_read)
         try:
             pid = int(await reader.readline() or b"0")
         except BaseException:
@@ -156,7 +156,8 @@ class Supervised:
         return int(line) if line else -signal.SIGKILL
 
 
-async def _reader(fd: int) -> asyncio.StreamReader:
+async def status_reader(fd: int) -> asyncio.StreamReader:
+    """Reads what the other side of a pipe says; closes `fd` at its end."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(fd, "rb"))
@@ -213,12 +214,13 @@ def leftovers() -> list[Leftover]:
         try:
             session = process.environ().get(VARIABLE)
             if session and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(Leftover(process.pid, session, shlex.join(process.cmdline()), _owner_lives(session)))
+                found.append(Leftover(process.pid, session, shlex.join(process.cmdline()), owner_lives(session)))
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             continue
     return sorted(found, key=lambda leftover: (leftover.session, leftover.pid))
 
 
-def _owner_lives(session: str) -> bool:
+def owner_lives(session: str) -> bool:
+    """Whether the process that a session id of this machine names still runs."""
     pid, _, began = session.partition("-")
     return pid.isdigit() and began.isdigit() and _start_time(int(pid)) == int(began)

@@ -1,141 +1,69 @@
-"""A real ZooKeeper server in a JVM of its own: loopback only, free port, dead with its owner."""
+"""What every real ZooKeeper server of ours can be asked, wherever it runs: embedded_zookeeper, container_zookeeper."""
 
 from __future__ import annotations
 
 import asyncio
-import shlex
+import re
 import shutil
-import socket
+from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Self
 
-from pytest_kcontroller.cluster.java import find_java, zookeeper_classpath
-from pytest_kcontroller.cluster.processes import Supervised
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import StartError
 from pytest_kcontroller.model.cluster import Address
 
 START_S = 30.0
-STOP_S = 5.0
 POLL_S = 0.02
-PORT_TRIES = 5
+ANSWER_S = 2.0
 
 TICK_MS = 200
 """Sessions may be 2 to 20 ticks by default: with a short tick the shortest is 400 ms; the longest is set apart."""
-
-_CONFIG = """\
-tickTime={tick_ms}
-minSessionTimeout={min_ms}
-maxSessionTimeout=60000
-dataDir={data}
-dataLogDir={log_data}
-clientPort={port}
-clientPortAddress=127.0.0.1
-maxClientCnxns=0
-admin.enableServer=false
-4lw.commands.whitelist=*
-snapCount=1000000
-"""
-
-_LOG4J = """\
-rootLogger.level = info
-rootLogger.appenderRef.out.ref = out
-appender.out.type = Console
-appender.out.name = out
-appender.out.layout.type = PatternLayout
-appender.out.layout.pattern = %d{ISO8601} %-5p %c{1} - %m%n
-"""
-
-_LOG4J_1 = """\
-log4j.rootLogger=INFO, out
-log4j.appender.out=org.apache.log4j.ConsoleAppender
-log4j.appender.out.layout=org.apache.log4j.PatternLayout
-log4j.appender.out.layout.ConversionPattern=%d{ISO8601} %-5p %c{1} - %m%n
-"""
+MAX_SESSION_MS = 60_000
+SNAP_COUNT = 1_000_000
+"""So many transactions are in one log file: none of a test is cut off by a snapshot."""
+JVM_OPTIONS = (
+    "-Dzookeeper.forceSync=no",  # a test's data need not survive the machine
+    "-Dzookeeper.preAllocSize=1024",  # KiB; the default makes each log file 64 MiB
+)
 
 
-class ZooKeeper:
-    """One server; made by `start`, ended by `stop`."""
+class ZooKeeper(ABC):
+    """One server, running. `txn_log_directory` is where its transaction log files (`log.*`) are, while it runs and after."""
 
-    def __init__(self, directory: Path, log_data: Path, process: Supervised, address: Address) -> None:
-        self.directory, self.address = directory, address
-        self._log_data, self._process = log_data, process
+    def __init__(self, address: Address, txn_log_directory: Path) -> None:
+        self.address, self.txn_log_directory = address, txn_log_directory
 
-    @property
-    def txn_log_directory(self) -> Path:
-        """Where the transaction log files (`log.*`) are."""
-        return self._log_data / "version-2"
+    @abstractmethod
+    async def stop(self) -> None:
+        """Ends the server; its files stay. Idempotent."""
 
-    @classmethod
-    async def start(
-        cls,
-        directory: Path,
-        *,
-        log: Path,
-        tick_ms: int = TICK_MS,
-        cleanup: Path | None = None,
-        txn_log: Path | None = None,
-    ) -> Self:
-        """Returns when the server answers `srvr`. `directory` is made if missing, and removed (or `cleanup` is, if it
-        is given) if our process dies. The transaction log is written below `txn_log` if it is given: it outlives both.
+    @abstractmethod
+    def _how_it_ended(self) -> str | None:
+        """None while it runs."""
 
-        Raises StartError (phase, seconds, last log lines, command), at once if the JVM ends; what find_java and
-        zookeeper_classpath raise.
-        """
-        java, classpath = find_java(), zookeeper_classpath()
-        directory = directory.absolute()
-        log_data = directory / "data" if txn_log is None else txn_log.absolute()
-        directory.mkdir(parents=True, exist_ok=True)
-        (directory / "log4j2.properties").write_text(_LOG4J, encoding="utf-8")
-        (directory / "log4j.properties").write_text(_LOG4J_1, encoding="utf-8")  # Debian's ZooKeeper has log4j 1.2
-        for attempt in range(PORT_TRIES):
-            mark = log.stat().st_size if log.exists() else 0
-            port = _free_port()
-            config = directory / "zoo.cfg"
-            text = _CONFIG.format(
-                tick_ms=tick_ms, min_ms=2 * tick_ms, data=directory / "data", log_data=log_data, port=port
-            )
-            config.write_text(text, encoding="utf-8")
-            command = _command(java, classpath, directory, config)
-            process = await Supervised.start(
-                "ZooKeeper", command, log=log, cwd=directory, cleanup=[cleanup or directory]
-            )
-            server = cls(directory, log_data, process, Address("127.0.0.1", port))
-            try:
-                await server._ready(log, command)
-            except StartError:
-                # A port that was free when we looked can be taken when the JVM binds it.
-                if attempt + 1 < PORT_TRIES and b"Address already in use" in log.read_bytes()[mark:]:
-                    continue
-                raise
-            except BaseException:
-                await process.kill()
-                raise
-            return server
-        raise AssertionError("the last attempt returns or raises")
+    @abstractmethod
+    async def _is_ours(self) -> bool:
+        """Whether what answers at the address is this server."""
 
-    async def _ready(self, log: Path, command: list[str]) -> None:
+    async def _ready(self, log: Path, command: str) -> None:
         loop = asyncio.get_running_loop()
         began = loop.time()
-        shown = shlex.join(command)
+        limit_s = ANSWER_S / 10  # a port may be open before the server is there to answer: ask again soon
         while (seconds := loop.time() - began) < scaled(START_S):
-            if self._process.returncode is not None:
-                phase = f"the JVM ended with status {self._process.returncode}"
-                raise StartError("ZooKeeper", phase=phase, seconds=seconds, log=log, command=shown)
-            if (await self.four_letter_word("srvr")).startswith("Zookeeper version") and await self._is_ours():
+            if (ended := self._how_it_ended()) is not None:
+                raise StartError("ZooKeeper", phase=ended, seconds=seconds, log=log, command=command)
+            answer = await self.four_letter_word("srvr", limit_s)
+            if answer.startswith("Zookeeper version") and await self._is_ours():
                 return
+            limit_s = min(1.5 * limit_s, ANSWER_S)
             await asyncio.sleep(POLL_S)
-        await self._process.kill()
-        raise StartError("ZooKeeper", phase="waiting for its answer to srvr", seconds=seconds, log=log, command=shown)
+        await self.stop()
+        raise StartError("ZooKeeper", phase="waiting for its answer to srvr", seconds=seconds, log=log, command=command)
 
-    async def _is_ours(self) -> bool:
-        """Another ZooKeeper may have taken the port before ours, and answer in its place."""
-        return f"dataDir={self.directory / 'data' / 'version-2'}" in (await self.four_letter_word("conf")).splitlines()
-
-    async def four_letter_word(self, word: str) -> str:
+    async def four_letter_word(self, word: str, limit_s: float = ANSWER_S) -> str:
         """The server's answer to `srvr`, `cons`, `dump`, ...; empty if it does not answer."""
         try:
-            async with asyncio.timeout(scaled(2)):
+            async with asyncio.timeout(scaled(limit_s)):
                 reader, writer = await asyncio.open_connection(self.address.host, self.address.port)
                 try:
                     writer.write(word.encode())
@@ -144,6 +72,11 @@ class ZooKeeper:
                     writer.close()
         except (OSError, TimeoutError):
             return ""
+
+    async def version(self) -> str:
+        """As the server itself says, `3.9.3`; "unknown" if it does not."""
+        said = re.match(r"Zookeeper version: (\d[\d.]*\d)", await self.four_letter_word("srvr"))
+        return said.group(1) if said else "unknown"
 
     async def session_timeouts_ms(self) -> dict[int, int]:
         """Session id -> negotiated time-out of every connected session, as the server itself says (`cons`)."""
@@ -169,26 +102,3 @@ class ZooKeeper:
         """After the server's end: as export_log, and what it was copied from is removed."""
         self.export_log(to)
         shutil.rmtree(self.txn_log_directory, ignore_errors=True)
-
-    async def stop(self) -> None:
-        """Ends the server; its files stay. Idempotent."""
-        await self._process.stop(scaled(STOP_S))
-
-
-def _command(java: Path, classpath: str, directory: Path, config: Path) -> list[str]:
-    return [
-        str(java),
-        *("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xms64m", "-Xmx256m"),
-        "-Dzookeeper.forceSync=no",  # a test's data need not survive the machine
-        "-Dzookeeper.preAllocSize=1024",  # KiB; the default makes each log file 64 MiB
-        f"-Dlog4j2.configurationFile={directory / 'log4j2.properties'}",
-        f"-Dlog4j.configuration=file:{directory / 'log4j.properties'}",
-        *("-cp", classpath, "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(config)),
-    ]
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -1,4 +1,4 @@
-"""A proxy in front of ZooKeeper that knows its frames, so that a connection breaks exactly where a test wants it to."""
+"""Fixtures of several test files: a proxy in front of ZooKeeper that knows its frames, and the image of containers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from typing import Any
 
 import pytest
 
+from pytest_kcontroller.cluster.container_zookeeper import DEFAULT_IMAGE
+from pytest_kcontroller.cluster.containers import engine
+from pytest_kcontroller.errors import KControllerError
 from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.options import KcSettings
 
 
 class CuttingProxy:
@@ -136,3 +140,22 @@ async def _proxy(server: Address) -> AsyncIterator[CuttingProxy]:
 def cutting_proxy() -> Callable[[Address], Any]:
     """`async with cutting_proxy(server) as proxy:` see CuttingProxy."""
     return _proxy
+
+
+@pytest.fixture(scope="session")
+def zookeeper_image(kc_settings: KcSettings) -> str:
+    """The image of ZooKeeper containers (--kc-zookeeper-image). A test never pulls one: skipped, or with
+    --kc-require=docker an error, where there is no engine or the engine does not have it."""
+    image = kc_settings.zookeeper_image or DEFAULT_IMAGE
+    why = ""
+    try:
+        with engine() as client:
+            if not client.images.list(name=image):
+                why = f"the Docker engine has no image {image}: tests/tools/zookeeper_image/build makes one"
+    except KControllerError as missing:
+        why = str(missing)
+    if why and "docker" in kc_settings.require:
+        pytest.fail(f"--kc-require=docker: {why}", pytrace=False)
+    if why:
+        pytest.skip(why)
+    return image

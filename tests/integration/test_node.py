@@ -15,11 +15,11 @@ import pytest
 
 from pytest_kcontroller.cluster.admin import AdminSession
 from pytest_kcontroller.cluster.duplicate import close_session
+from pytest_kcontroller.cluster.embedded_zookeeper import EmbeddedZooKeeper
 from pytest_kcontroller.cluster.node_process import NodeProcess
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.topics import write_topic
 from pytest_kcontroller.cluster.tree import Tree, read_tree
-from pytest_kcontroller.cluster.zookeeper import ZooKeeper
 from pytest_kcontroller.model.cluster import TopicPartition
 from pytest_kcontroller.node.process import command
 from pytest_kcontroller.node.settings import NodeSettings
@@ -32,7 +32,7 @@ LIMIT_S = 20
 class World:
     """A ZooKeeper, a session of the test's own in it, and the nodes that a test starts."""
 
-    def __init__(self, zookeeper: ZooKeeper, admin: AdminSession, directory: Path) -> None:
+    def __init__(self, zookeeper: EmbeddedZooKeeper, admin: AdminSession, directory: Path) -> None:
         self.zookeeper, self.admin, self._directory = zookeeper, admin, directory
         self.nodes: dict[int, NodeProcess] = {}
         for name in ("history", "logs"):
@@ -82,7 +82,7 @@ class World:
 
 @asynccontextmanager
 async def world(directory: Path) -> AsyncIterator[World]:
-    zookeeper = await ZooKeeper.start(directory / "zookeeper", log=directory / "zookeeper.log")
+    zookeeper = await EmbeddedZooKeeper.start(directory / "zookeeper", log=directory / "zookeeper.log")
     try:
         admin = await AdminSession.open(str(zookeeper.address))
         made = World(zookeeper, admin, directory)

@@ -37,7 +37,17 @@ def test_an_unrelated_project_imports_nothing_heavy(pytester: pytest.Pytester) -
 
 def test_options_markers_and_fixtures_are_listed(pytester: pytest.Pytester) -> None:
     helped = pytester.runpytest_subprocess("--help").stdout.str()
-    for option in ("backend", "keep", "timeout-scale", "seed", "plugin", "unknown", "zookeeper", "require"):
+    for option in (
+        "backend",
+        "keep",
+        "timeout-scale",
+        "seed",
+        "plugin",
+        "unknown",
+        "zookeeper",
+        "zookeeper-image",
+        "require",
+    ):
         assert f"--kc-{option}=" in helped
     for ini in ("kc_campaigns", "kc_plugins", "kc_timeout_scale"):
         assert ini in helped
@@ -53,8 +63,8 @@ def test_options_markers_and_fixtures_are_listed(pytester: pytest.Pytester) -> N
         ("--kc-backend=docker", "--kc-backend: 'docker': must be one of process"),
         ("--kc-timeout-scale=0", "--kc-timeout-scale: '0': must be a number above 0"),
         ("--kc-seed=x", "--kc-seed: 'x': invalid literal"),
-        ("--kc-zookeeper=there", "--kc-zookeeper: 'there': must be `embedded` or HOST:PORT"),
-        ("--kc-require=jaba", "--kc-require: 'jaba': must be one of java, toxiproxy"),
+        ("--kc-zookeeper=there", "--kc-zookeeper: 'there': must be `embedded`, `container` or HOST:PORT"),
+        ("--kc-require=jaba", "--kc-require: 'jaba': must be one of java, toxiproxy, docker"),
     ],
 )
 def test_a_bad_option_is_a_usage_error_in_one_line(pytester: pytest.Pytester, option: str, message: str) -> None:
