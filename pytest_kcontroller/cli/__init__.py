@@ -24,6 +24,7 @@ INTERRUPTED = 130
 GROUPS = {
     "Chaos campaigns": ("campaign", "report"),
     "What a campaign can name": ("faults", "invariants", "selectors", "assignments"),
+    "Plugins of your own": ("plugins", "run-selector"),
     "Single parts": (),
 }
 """How `--help` arranges the commands; one that is not named here is in the last group."""
