@@ -134,10 +134,9 @@ def load_plugins(modules: Sequence[str] = (), *, installed: bool = True) -> Plug
     Raises UsageError for a plugin that cannot be imported, implements a hook that does not exist, or offers a name that
     another one offers.
     """
-    manager = pluggy.PluginManager(PROJECT)
-    manager.add_hookspecs(hookspecs)
-    for name in _stock_modules():
-        _register(manager, name)
+    manager = new_manager()
+    for name in stock_modules():
+        register_module(manager, name)
     if installed:
         try:
             manager.load_setuptools_entrypoints(ENTRY_POINT_GROUP)
@@ -147,7 +146,19 @@ def load_plugins(modules: Sequence[str] = (), *, installed: bool = True) -> Plug
                 hint="uninstall or mend the distribution that has this entry point",
             ) from bad
     for name in modules:
-        _register(manager, name)
+        register_module(manager, name)
+    return checked(manager)
+
+
+def new_manager() -> pluggy.PluginManager:
+    """One that knows the hooks and no plugin."""
+    manager = pluggy.PluginManager(PROJECT)
+    manager.add_hookspecs(hookspecs)
+    return manager
+
+
+def checked(manager: pluggy.PluginManager) -> Plugins:
+    """What the registered plugins offer. Raises UsageError, also for a hook that does not exist."""
     try:
         manager.check_pending()
     except pluggy.PluginValidationError as bad:
@@ -171,7 +182,8 @@ def nearest(name: str, names: Sequence[str]) -> str:
     return f"did you mean {close[0]!r}? there are: {known}" if close else f"there are: {known}"
 
 
-def _register(manager: pluggy.PluginManager, name: str) -> None:
+def register_module(manager: pluggy.PluginManager, name: str) -> None:
+    """Raises UsageError if the module cannot be imported or does not fit."""
     try:
         module = importlib.import_module(name)
     except Exception as bad:
@@ -187,7 +199,7 @@ def _register(manager: pluggy.PluginManager, name: str) -> None:
         raise UsageError(f"the plugin {name} does not fit: {bad}") from bad
 
 
-def _stock_modules() -> list[str]:
+def stock_modules() -> list[str]:
     """All modules below kcontroller_plugins, sorted by name; those that begin with `_` are their helpers."""
     package = importlib.import_module(STOCK)
     names = (module.name for module in pkgutil.walk_packages(package.__path__, f"{STOCK}.") if not module.ispkg)

@@ -1,7 +1,7 @@
 """The command line `kcontroller`: every module here is a subcommand.
 
 A subcommand module has `NAME`, `HELP`, `add_arguments(parser)` and `run(args) -> int` (the exit status). Its imports of
-anything heavy belong inside `run`: all modules are imported for `--help`.
+anything heavy belong inside `run`: all modules are imported for `--help`. Modules that begin with `_` are their helpers.
 """
 
 from __future__ import annotations
@@ -15,10 +15,24 @@ import traceback
 from collections.abc import Sequence
 from types import ModuleType
 
+from pytest_kcontroller import __version__
 from pytest_kcontroller.errors import KControllerError
 
 INTERNAL_ERROR = 3
 INTERRUPTED = 130
+
+GROUPS = {
+    "Chaos campaigns": ("campaign", "report"),
+    "What a campaign can name": ("faults", "invariants", "selectors", "assignments"),
+    "Plugins of your own": ("plugins", "run-selector"),
+    "Single parts": (),
+}
+"""How `--help` arranges the commands; one that is not named here is in the last group."""
+
+STATUSES = """\
+Exit status: 0 all is well (a campaign: everything held), 1 violated, 2 a bad option or file, 3 an error of
+kcontroller itself, 4 unknown, 5 nothing there, 6 the environment failed, 130 Ctrl-C.
+Examples of each command: kcontroller COMMAND --help"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -58,11 +72,38 @@ def _commands() -> dict[str, ModuleType]:
     return {module.NAME: module for module in modules}
 
 
+def explain(parser: argparse.ArgumentParser, *, examples: Sequence[str], statuses: str) -> None:
+    """Ends the parser's `--help` with commands to type (`command  # remark`) and what its exit statuses mean."""
+    shown = "\n".join(f"  {example}" for example in examples)
+    parser.epilog = f"examples:\n{shown}\n\nexit status: {statuses}"
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+
+
 def _parser(commands: dict[str, ModuleType]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="kcontroller", description="Fixtures, plugins and chaos campaigns around a ZooKeeper-based controller."
+        prog="kcontroller",
+        usage="kcontroller [-h] [--version] COMMAND ...",
+        description=_overview({name: module.HELP for name, module in commands.items()}),
+        epilog=STATUSES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    choices = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    parser.add_argument("--version", action="version", version=f"pytest-kcontroller {__version__}")
+    # The overview lists the commands in groups, which argparse cannot.
+    choices = parser.add_subparsers(
+        dest="command", required=True, metavar="COMMAND", help=argparse.SUPPRESS, prog=parser.prog
+    )
     for name, module in commands.items():
-        module.add_arguments(choices.add_parser(name, help=module.HELP, description=module.HELP))
+        module.add_arguments(choices.add_parser(name, description=module.HELP))
     return parser
+
+
+def _overview(helps: dict[str, str]) -> str:
+    grouped = {name for names in GROUPS.values() for name in names}
+    *_, last = GROUPS
+    lines = ["Fixtures, plugins and chaos campaigns around a ZooKeeper-based controller like Apache Kafka's."]
+    for title, names in GROUPS.items():
+        rest = sorted(helps.keys() - grouped) if title == last else ()
+        members = [name for name in (*names, *rest) if name in helps]
+        if members:
+            lines += ["", f"{title}:", *(f"  {name:<14}{helps[name]}" for name in members)]
+    return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""`kcontroller campaign run FILE...`: campaign files and seeds become runs, each with a verdict."""
+"""`kcontroller campaign run FILE...`: campaign files and seeds become runs, each with a verdict. `plan` shows a timeline."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_kcontroller.cli import _plan, explain
+
 if TYPE_CHECKING:
     from kcontroller_chaos.campaign import Campaign
     from kcontroller_chaos.runner import Options, RunResult
 
 NAME = "campaign"
-HELP = "play chaos campaigns"
+HELP = "play campaign files (run), or show what a seed would do (plan)"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,10 +40,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     run_parser.add_argument("--zookeeper-image", metavar="IMAGE", help="of the container (default: zookeeper:3.9)")
     run_parser.add_argument("--plugin", action="append", default=[], metavar="MODULE", help="load this plugin")
+    explain(
+        run_parser,
+        examples=[
+            "kcontroller campaign run chaos/campaigns/smoke.toml",
+            "kcontroller campaign run chaos/campaigns/*.toml --seeds 1..20 --out runs",
+            "kcontroller campaign run chaos/campaigns/zombie.toml --mutant KAFKA-6082  # a known bug: status 1",
+        ],
+        statuses="0 held, 1 violated, 2 a bad file or option (before anything starts), 4 unknown,\n"
+        "6 environment (something did not start, or a fault was not applied, seen or healed), 130 Ctrl-C",
+    )
+    _plan.add_arguments(verbs)
 
 
 def run(args: argparse.Namespace) -> int:
     """Validates every file before anything starts; then one run after the other, a line each."""
+    if args.verb == "plan":
+        return _plan.run(args)
     from kcontroller_chaos.campaign import load_campaign, parse_seeds
     from kcontroller_chaos.outcome import aggregate, exit_status
     from kcontroller_chaos.runner import Options, check

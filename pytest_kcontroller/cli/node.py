@@ -7,6 +7,7 @@ import dataclasses
 import json
 from typing import Any
 
+from pytest_kcontroller.cli import explain
 from pytest_kcontroller.errors import UsageError
 
 NAME = "node"
@@ -15,7 +16,9 @@ HELP = "run one node in the foreground"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--id", type=int, required=True, dest="node_id", help="broker id, 0 or more")
-    parser.add_argument("--zookeeper", required=True, metavar="HOST:PORT[/CHROOT]")
+    parser.add_argument(
+        "--zookeeper", required=True, metavar="HOST:PORT[/CHROOT]", help="the ensemble; several are joined by commas"
+    )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=int, default=9092, help="0 takes any free one (default: %(default)s)")
     parser.add_argument(
@@ -26,6 +29,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         help="another setting of the node (rack, session_timeout_ms, directory, selectors.offline, ...), or one of "
         "Kafka's; VALUE is JSON, else text; may be repeated",
+    )
+    explain(
+        parser,
+        examples=[
+            "kcontroller node --id 0 --zookeeper 127.0.0.1:2181",
+            "kcontroller node --id 1 --zookeeper 127.0.0.1:2181/kc --port 0 --set rack=b --set min.insync.replicas=2",
+        ],
+        statuses="0 after SIGTERM, 2 a bad option, 130 Ctrl-C",
     )
 
 

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from pytest_kcontroller.cli import explain
 from pytest_kcontroller.errors import MissingExtraError
 
 NAME = "report"
@@ -20,6 +21,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "-o", "--out", type=Path, default=Path("report"), help="directory to write; an older report in it is replaced"
+    )
+    explain(
+        parser,
+        examples=["kcontroller report runs", "kcontroller report runs shard-*/ -o report"],
+        statuses="0 the report is written, whatever the verdicts; 2 a bad option, 5 there are no runs, 6 no Spark",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -23,6 +24,10 @@ class Fault:
     kind: ClassVar[str]
     modes: ClassVar[tuple[str, ...]] = ()
     """Ways to do it; the first is the default. Empty: there is only one."""
+    mode_help: ClassVar[Mapping[str, str]] = {}
+    """Mode -> what it does, for each of `modes`."""
+    example: ClassVar[str]
+    """One such fault as it stands in a campaign file; the catalogue shows it."""
     work: ClassVar[Mapping[str, Callable[[], Any]]]
     """Mode (or "") -> what makes the FaultWork."""
 
@@ -36,6 +41,13 @@ def kinds() -> Mapping[str, type[Fault]]:
             if isinstance(value, type) and issubclass(value, Fault) and value is not Fault:
                 found[value.kind] = value
     return dict(sorted(found.items()))
+
+
+def summary(fault: type[Fault]) -> str:
+    """What this kind of fault does, in a sentence: the first paragraph of its module, behind `<kind>: `."""
+    paragraph = (sys.modules[fault.__module__].__doc__ or "").strip().partition("\n\n")[0]
+    sentence = " ".join(paragraph.removeprefix(f"{fault.kind}: ").split())
+    return sentence[:1].upper() + sentence[1:]
 
 
 def work_of(kind: str, mode: str | None = None) -> FaultWork:

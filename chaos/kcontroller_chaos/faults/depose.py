@@ -45,4 +45,10 @@ def _deletes_controller(event: Event) -> bool:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeposeFault(Fault):
     kind: ClassVar[str] = "depose"
+    example: ClassVar[str] = """\
+[[faults]]
+kind = "depose"
+target = "controller"
+at_s = 2
+"""
     work: ClassVar = {"": Depose}

@@ -39,5 +39,19 @@ def _point(on: Injection) -> str:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HoldFault(Fault):
     kind: ClassVar[str] = "hold"
+    example: ClassVar[str] = f"""\
+[[faults]]
+kind = "hold"
+point = "{BEFORE_STATE_WRITE}"
+target = "controller"
+at_s = 1
+duration_s = 2
+
+[[workload]]                # makes the controller write, so that it reaches the point
+kind = "admin"
+action = "create_topic"
+topic = "late"
+at_s = 2
+"""
     work: ClassVar = {"": Hold}
     point: str = field(default=BEFORE_STATE_WRITE, metadata={"help": "the hold point", "choices": POINTS})

@@ -36,4 +36,11 @@ class Kill:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KillFault(Fault):
     kind: ClassVar[str] = "kill"
+    example: ClassVar[str] = """\
+[[faults]]
+kind = "kill"
+target = "leader-of:orders-0"
+at_s = 2
+duration_s = 1.5
+"""
     work: ClassVar = {"": Kill}

@@ -41,4 +41,11 @@ def _outlives_session(on: Injection) -> bool:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PauseFault(Fault):
     kind: ClassVar[str] = "pause"
+    example: ClassVar[str] = """\
+[[faults]]
+kind = "pause"
+target = "controller"
+at_s = 2
+duration_s = 3
+"""
     work: ClassVar = {"": Pause}

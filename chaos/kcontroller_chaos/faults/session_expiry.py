@@ -1,8 +1,4 @@
-"""session_expiry: a node loses its ZooKeeper session.
-
-natural   its link to ZooKeeper becomes a black hole in both directions until ZooKeeper has given the session up
-server    a second client resumes the session and closes it (the ZooKeeper FAQ's way to test expiry)
-"""
+"""session_expiry: a node loses its ZooKeeper session."""
 
 from __future__ import annotations
 
@@ -50,4 +46,16 @@ class Server:
 class SessionExpiryFault(Fault):
     kind: ClassVar[str] = "session_expiry"
     modes: ClassVar[tuple[str, ...]] = ("natural", "server")
+    mode_help: ClassVar = {
+        "natural": "its link to ZooKeeper becomes a black hole in both directions until ZooKeeper has given the session up",
+        "server": "a second client resumes the session and closes it (the ZooKeeper FAQ's way to test expiry)",
+    }
+    example: ClassVar[str] = """\
+[[faults]]
+kind = "session_expiry"
+mode = "natural"
+target = "controller"
+at_s = 2
+duration_s = 3
+"""
     work: ClassVar = {"natural": Natural, "server": Server}

@@ -7,6 +7,7 @@ from kcontroller_chaos.history import History
 
 KIND = LIVENESS
 EXPECTED = "every partition with a live in-sync replica is led by a live broker"
+SOURCE = "kafka.controller.PartitionStateMachine.triggerOnlinePartitionStateChange (failover, broker start)"
 
 
 def check(history: History) -> Verdict:

@@ -1,4 +1,4 @@
-"""The controller epoch only grows (Kafka: KafkaZkClient.registerControllerAndIncrementControllerEpoch)."""
+"""The controller epoch only grows."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pytest_kcontroller.zookeeper.znodes import CONTROLLER_EPOCH
 
 KIND = SAFETY
 EXPECTED = "each value of /controller_epoch is greater than the one before"
+SOURCE = "kafka.zk.KafkaZkClient.registerControllerAndIncrementControllerEpoch"
 
 
 def check(history: History) -> Verdict:

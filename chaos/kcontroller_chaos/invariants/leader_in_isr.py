@@ -9,6 +9,7 @@ from pytest_kcontroller.zookeeper.znodes import parse_state_path
 
 KIND = SAFETY
 EXPECTED = "leader -1 or in the ISR, ISR within the assignment"
+SOURCE = "kafka.controller.PartitionLeaderElectionAlgorithms; KIP-497 for changes of the ISR"
 
 
 def check(history: History) -> Verdict:

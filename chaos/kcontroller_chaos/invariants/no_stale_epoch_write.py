@@ -1,4 +1,4 @@
-"""After a newer controller epoch, no write by a session that was elected with an older one is accepted (KAFKA-6082)."""
+"""After a newer controller epoch, no write by a session that was elected with an older one is accepted."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from kcontroller_chaos.history import History
 
 KIND = SAFETY
 EXPECTED = "no accepted write of a state or topic by a session elected with an older epoch"
+SOURCE = "KAFKA-6082 (fixed in Kafka 2.1)"
 
 
 def check(history: History) -> Verdict:

@@ -8,6 +8,7 @@ from kcontroller_chaos.history import Event, History
 KIND = LIVENESS
 SIGKILLED = -9
 EXPECTED = "a node's process ends only by a kill fault on it; every running node is in /brokers/ids at the end"
+SOURCE = "this project: only a fault may end a node, else every other verdict is about something else"
 
 
 def check(history: History) -> Verdict:

@@ -7,6 +7,7 @@ from kcontroller_chaos.history import History
 
 KIND = LIVENESS
 EXPECTED = "exactly one active node, whose session owns /controller"
+SOURCE = "KAFKA-4229, KAFKA-8532: no controller after session expiries"
 
 
 def check(history: History) -> Verdict:

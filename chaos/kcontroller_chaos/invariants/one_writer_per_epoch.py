@@ -12,6 +12,7 @@ from pytest_kcontroller.zookeeper.znodes import CONTROLLER_EPOCH
 
 KIND = SAFETY
 EXPECTED = "the writer of a state with controller epoch e is the session whose election wrote e"
+SOURCE = "KAFKA-6082; KIP-497: with AlterPartition only controllers write states"
 
 
 def check(history: History) -> Verdict:

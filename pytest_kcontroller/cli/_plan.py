@@ -1,0 +1,87 @@
+"""`kcontroller campaign plan FILE --seed 7`: the timeline of a campaign and a seed, without a cluster."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_kcontroller.cli import explain
+from pytest_kcontroller.cli._text import columns
+
+if TYPE_CHECKING:
+    from kcontroller_chaos.schedule import Action
+
+HELP = "show the timeline of a campaign file and a seed; starts nothing"
+
+
+def add_arguments(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = verbs.add_parser("plan", help=HELP, description=HELP)
+    parser.add_argument("file", type=Path, metavar="FILE", help="a campaign file (TOML)")
+    parser.add_argument("--seed", type=int, metavar="N", help="default: the first seed of the file")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
+    explain(
+        parser,
+        examples=[
+            "kcontroller campaign plan chaos/campaigns/smoke.toml --seed 7",
+            "kcontroller campaign plan chaos/campaigns/zombie.toml --json",
+        ],
+        statuses="0 the file is valid and its timeline is printed, 2 the file or the seed is not valid",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    from kcontroller_chaos.campaign import load_campaign
+    from kcontroller_chaos.schedule import JITTER_US, draw
+
+    campaign = load_campaign(args.file)
+    schedule = draw(campaign, campaign.seeds[0] if args.seed is None else args.seed)
+    if args.json:
+        head = {"campaign": campaign.name, "file": campaign.file, "seed": schedule.seed}
+        actions = [dataclasses.asdict(action) for action in schedule.actions]
+        print(json.dumps({**head, "duration_s": campaign.duration_s, "actions": actions}, indent=2))
+        return 0
+    cluster = campaign.cluster
+    print(f"{campaign.name}, seed {schedule.seed}: {campaign.duration_s:g} s on {cluster.nodes} nodes")
+    for topic in campaign.topics:
+        print(
+            f"  before it: topic {topic.name}, {topic.partitions} partitions, {topic.replication_factor} replicas each"
+        )
+    print()
+    if not schedule.actions:
+        print("Nothing happens: the file has no faults and no workload.")
+        return 0
+    print("\n".join(_table(schedule.actions)))
+    print(
+        f"\nThe seed moves each time of the file by up to {JITTER_US / 1e6:g} s. Targets are looked up when they are hit."
+    )
+    print(f"To play it: kcontroller campaign run {shlex.quote(str(args.file))} --seeds {schedule.seed}")
+    return 0
+
+
+def _table(actions: tuple[Action, ...]) -> list[str]:
+    head = ("AT", "WHAT", "ON", "HEALED", "ID", "WITH")
+    return columns([head, *(_row(action) for action in actions)])
+
+
+def _row(action: Action) -> tuple[str, ...]:
+    kind = action.kind if action.mode is None else f"{action.kind} ({action.mode})"
+    given = " ".join(f"{key}={value}" for key, value in action.parameters.items())
+    if action.what == "admin":
+        return _at(action), kind, "the cluster", "", action.id, given
+    return _at(action), kind, action.target or "", _healed(action), action.id, given
+
+
+def _at(action: Action) -> str:
+    if action.at_us is not None:
+        return f"{action.at_us / 1e6:.3f} s"
+    return f"{action.when} + {action.after_us / 1000:g} ms" if action.after_us else str(action.when)
+
+
+def _healed(action: Action) -> str:
+    if action.until is not None:
+        return f"at {action.until}"
+    return "once it is observed" if action.duration_us is None else f"after {action.duration_us / 1e6:g} s"

@@ -1,0 +1,49 @@
+"""`kcontroller invariants`: what must hold, and where each rule comes from."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from pytest_kcontroller.cli import _catalogue
+from pytest_kcontroller.cli._catalogue import Entry
+
+if TYPE_CHECKING:
+    from kcontroller_chaos.invariants import Invariant
+
+NAME = "invariants"
+HELP = "the invariants: what must hold, safety or liveness, where the rule comes from"
+
+FOOTER = """\
+safety: violated at no moment, with ZooKeeper's own log as the witness. liveness: holds after the last fault is healed.
+All are checked at the end of every campaign run, and when a test calls kcluster.check().
+How to check one again on a run that is over: kcontroller invariants NAME"""
+
+EXAMPLE = """\
+from pathlib import Path
+from kcontroller_chaos.history import read_history
+from kcontroller_chaos.invariants import named
+
+verdict = named("{name}").check(read_history(Path("runs/smoke/RUN-ID/history")))
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    _catalogue.add_arguments(parser, examples=["kcontroller invariants", "kcontroller invariants leader-in-isr"])
+
+
+def run(args: argparse.Namespace) -> int:
+    from kcontroller_chaos.invariants import invariants
+
+    entries = [_entry(one) for one in invariants()]
+    return _catalogue.show("invariants", entries, args, footer=FOOTER, examples_in_list=False)
+
+
+def _entry(one: Invariant) -> Entry:
+    return Entry(
+        name=one.name,
+        what=one.summary,
+        facts=(("kind", one.kind), ("must hold", one.expected), ("source", one.source)),
+        example=EXAMPLE.format(name=one.name),
+        data={"kind": one.kind, "expected": one.expected, "source": one.source},
+    )

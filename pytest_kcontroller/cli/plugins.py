@@ -1,0 +1,60 @@
+"""`kcontroller plugins list`: every plugin that is found, what it offers, and what is wrong with it."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+from typing import TYPE_CHECKING
+
+from pytest_kcontroller.cli import explain
+from pytest_kcontroller.cli._text import labelled
+
+if TYPE_CHECKING:
+    from pytest_kcontroller.plugin_survey import FoundPlugin
+
+NAME = "plugins"
+HELP = "list the plugins that are found, and what is wrong with broken ones"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    text = "list every plugin that is found: stock, installed (entry point group kcontroller), given"
+    listing = verbs.add_parser("list", help=text, description=text)
+    listing.add_argument(
+        "--plugin", action="append", default=[], metavar="MODULE", help="look at this module too; may be repeated"
+    )
+    listing.add_argument("--json", action="store_true", help="one JSON object instead of text")
+    explain(
+        listing,
+        examples=["kcontroller plugins list", "kcontroller plugins list --plugin my_package.selectors"],
+        statuses="0 all can be used, 2 at least one is broken (all are listed)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    from pytest_kcontroller.errors import UsageError
+    from pytest_kcontroller.plugin_survey import survey
+
+    found = survey(args.plugin)
+    broken = sum(bool(plugin.problem) for plugin in found)
+    if args.json:
+        print(json.dumps({"plugins": [_record(plugin) for plugin in found], "broken": broken}, indent=2))
+    else:
+        print("\n\n".join(_text(plugin) for plugin in found))
+        print(f"\n{len(found)} plugins, {broken} broken")
+    return UsageError.exit_status if broken else 0
+
+
+def _record(plugin: FoundPlugin) -> dict[str, object]:
+    offers = [{"kind": kind, "name": name} for kind, name in plugin.offers]
+    return {**dataclasses.asdict(plugin), "offers": offers}
+
+
+def _text(plugin: FoundPlugin) -> str:
+    rows = [("found as", plugin.origin)]
+    rows += [("hook", hook) for hook in plugin.hooks]
+    rows += [("offers", f"{kind} {name}") for kind, name in plugin.offers]
+    if plugin.problem:
+        rows.append(("BROKEN", plugin.problem))
+    return "\n".join([plugin.name, *labelled(rows, indent="    ")])
