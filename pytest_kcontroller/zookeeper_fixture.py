@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import uuid
+from collections.abc import Callable
 from typing import Literal
 
 from kazoo.client import KazooClient, KazooState
@@ -135,8 +136,8 @@ class TestZooKeeper:
             self._admin.close()
 
 
-def _tell_lost(client: KazooClient, lost: threading.Event) -> object:
-    def listener(state: KazooState) -> None:
+def _tell_lost(client: KazooClient, lost: threading.Event) -> Callable[[str], None]:
+    def listener(state: str) -> None:
         if state == KazooState.LOST:
             lost.set()
 

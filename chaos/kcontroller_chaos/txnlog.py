@@ -130,7 +130,9 @@ def _op(number: int, body: _Bytes) -> Op | None:
     if number in _CREATES:
         path, data = body.text(), body.buffer()
         for _ in range(body.int32()):  # the ACL: permissions, scheme, id
-            body.int32(), body.text(), body.text()
+            body.int32()
+            body.text()
+            body.text()
         ephemeral = body.flag() if number in (1, 15) else False
         return Op(type=_CREATES[number], path=path, data=data, version=0, ephemeral=ephemeral)
     if name in ("delete", "delete-container"):

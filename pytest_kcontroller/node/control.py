@@ -45,7 +45,8 @@ class NodeReport:
     leads: int
 
     def to_json(self) -> dict[str, object]:
-        return {name: getattr(self, name) for name in self.__slots__} | {"waiting": list(self.waiting)}
+        record: dict[str, object] = {name: getattr(self, name) for name in self.__slots__}
+        return record | {"waiting": list(self.waiting)}
 
 
 class Reporting(Protocol):

@@ -29,34 +29,34 @@ with warnings.catch_warnings():
 
     from pytest_kcontroller.wire import schemas
 
-    class LeaderAndIsrRequest(ApiMessage, load_json=schemas):  # type: ignore[misc,call-arg]
+    class LeaderAndIsrRequest(ApiMessage, load_json=schemas):
         """Controller to broker: lead or follow these partitions."""
 
-    class LeaderAndIsrResponse(ApiMessage, load_json=schemas):  # type: ignore[misc,call-arg]
+    class LeaderAndIsrResponse(ApiMessage, load_json=schemas):
         """An error per partition."""
 
-    class StopReplicaRequest(ApiMessage, load_json=schemas):  # type: ignore[misc,call-arg]
+    class StopReplicaRequest(ApiMessage, load_json=schemas):
         """Controller to broker: stop, and maybe delete, these replicas."""
 
-    class StopReplicaResponse(ApiMessage, load_json=schemas):  # type: ignore[misc,call-arg]
+    class StopReplicaResponse(ApiMessage, load_json=schemas):
         """An error per partition."""
 
-    class UpdateMetadataRequest(ApiMessage, load_json=schemas):  # type: ignore[misc,call-arg]
+    class UpdateMetadataRequest(ApiMessage, load_json=schemas):
         """Controller to broker: who is live, who leads what."""
 
-    class UpdateMetadataResponse(ApiMessage, load_json=schemas):  # type: ignore[misc,call-arg]
+    class UpdateMetadataResponse(ApiMessage, load_json=schemas):
         """One error."""
 
-    class ControlledShutdownRequest(ApiMessage, load_json=schemas):  # type: ignore[misc,call-arg]
+    class ControlledShutdownRequest(ApiMessage, load_json=schemas):
         """Broker to controller: relieve me."""
 
-    class ControlledShutdownResponse(ApiMessage, load_json=schemas):  # type: ignore[misc,call-arg]
+    class ControlledShutdownResponse(ApiMessage, load_json=schemas):
         """What it still leads."""
 
-    class AlterPartitionRequest(ApiMessage, load_json=schemas):  # type: ignore[misc,call-arg]
+    class AlterPartitionRequest(ApiMessage, load_json=schemas):
         """Leader to controller: change the ISR."""
 
-    class AlterPartitionResponse(ApiMessage, load_json=schemas):  # type: ignore[misc,call-arg]
+    class AlterPartitionResponse(ApiMessage, load_json=schemas):
         """The state of each partition, or an error."""
 
 

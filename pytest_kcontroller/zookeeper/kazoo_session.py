@@ -160,7 +160,7 @@ class KazooSession:
         """In the reading thread, before the requests that were on the way are failed."""
         self._post(self._change, SessionState.SUSPENDED)
 
-    def _on_state(self, state: KazooState) -> None:
+    def _on_state(self, state: str) -> None:
         """In the reading thread."""
         if state == KazooState.CONNECTED:
             self._post(self._change, SessionState.CONNECTED)
@@ -226,7 +226,7 @@ class KazooSession:
             self._listener(WatchEvent(kind, event.path))
 
 
-class _Handler(SequentialThreadingHandler):  # type: ignore[misc]
+class _Handler(SequentialThreadingHandler):
     """Starts no threads for callbacks: a watch event is posted by the thread that read it."""
 
     def __init__(self, post: Callable[..., None]) -> None:
@@ -243,7 +243,7 @@ class _Handler(SequentialThreadingHandler):  # type: ignore[misc]
         self._post(callback.func, *callback.args)
 
 
-class _Client(KazooClient):  # type: ignore[misc]
+class _Client(KazooClient):
     """Tells of a loss, then fails the requests that were on the way or queued when it happened, and only those.
 
     kazoo tells afterwards, and empties its queue while the loop fills it again in answer to the first failures.
@@ -267,7 +267,7 @@ class _Client(KazooClient):  # type: ignore[misc]
                 reply.set_exception(ConnectionLoss())
 
 
-class _Connection(ConnectionHandler):  # type: ignore[misc]
+class _Connection(ConnectionHandler):
     """Keeps what the handshake says (kazoo shows the time-out that was asked for) and tells when its thread ends.
 
     kazoo wakes its thread by one byte per request through a blocking pipe. While there is no connection nobody reads it, and
@@ -295,18 +295,24 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]
                 self._put_byte()
 
     def _put_byte(self) -> None:
-        try:
-            self._write_sock.send(b"\0")
-            self._awake = True
-        except (OSError, AttributeError):
+        if (pipe := self._write_sock) is None:
             _log.debug("the connection has ended")
+            return
+        try:
+            pipe.send(b"\0")
+            self._awake = True
+        except OSError:
+            _log.debug("the connection ends at this moment")
 
     def hang_up(self) -> None:
         """In the loop: ends whatever the reading thread waits for on its socket."""
-        try:
-            self._socket.shutdown(socket.SHUT_RDWR)
-        except (OSError, AttributeError):
+        if (connection := self._socket) is None:
             _log.debug("there is no connection to end")
+            return
+        try:
+            connection.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            _log.debug("the connection has ended by itself")
 
     def _invoke(self, timeout: float, request: Any, xid: int | None = None) -> Any:
         answer = super()._invoke(timeout, request, xid)

@@ -219,7 +219,7 @@ class Store:
         nodes: list[Node | None] = [None] * len(paths)
         wanted = list(range(len(paths)))
         while wanted:
-            missing = []
+            missing: list[int] = []
             answers = await self._pipelined([GetData(paths[number], watch=True) for number in wanted])
             for number, answer in zip(wanted, answers, strict=True):
                 if isinstance(answer, Node):

@@ -1,0 +1,3 @@
+"""This project's own idea of chaos."""
+
+HOSTS = ("a", "b")

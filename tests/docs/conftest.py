@@ -1,0 +1,75 @@
+"""What the tests of the docs share: a project that is made of a page's blocks."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # pages.py
+
+from pages import Block
+
+Project = Callable[..., "DocsProject"]
+
+
+class DocsProject:
+    """A folder with the files that titled blocks name and one test module per page. `with_engine`: also a copy of the
+    engine's package, which comes before the installed one, so that a page can add modules to it."""
+
+    def __init__(self, path: Path, blocks: list[Block], *, with_engine: bool) -> None:
+        self.path = path
+        if with_engine:
+            import kcontroller_chaos
+
+            source = Path(kcontroller_chaos.__file__).parent
+            shutil.copytree(source, path / "chaos/kcontroller_chaos", ignore=shutil.ignore_patterns("__pycache__"))
+        for page in {block.page for block in blocks}:
+            module = [block for block in blocks if block.page == page and block.title is None]
+            if python := [block for block in module if block.language == "python"]:
+                (path / f"test_{page.stem.lower()}.py").write_text(_module(python))
+        for block in blocks:
+            if block.title is not None:
+                (path / block.title).parent.mkdir(parents=True, exist_ok=True)
+                (path / block.title).write_text(block.text)
+        outside = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+        self._environment = outside | {"PYTHONPATH": os.pathsep.join([str(path / "chaos"), str(path)])}
+
+    def pytest(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        ini = () if (self.path / "pytest.ini").exists() else ("-c", os.devnull)
+        rest = (
+            "--rootdir",
+            str(self.path),
+            "-p",
+            "no:cacheprovider",
+            "-W",
+            "error",
+            "-ra",
+            "--kc-require=java,toxiproxy",
+        )
+        return self.run(sys.executable, "-m", "pytest", *ini, *rest, *arguments)
+
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(command, cwd=self.path, env=self._environment, capture_output=True, text=True)
+
+
+def _module(blocks: list[Block]) -> str:
+    """All blocks of a page as one module, each on the lines that it has there: a traceback names the page's line."""
+    lines: list[str] = []
+    for block in blocks:
+        lines += [""] * (block.line - 1 - len(lines))
+        lines += block.text.splitlines()
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def docs_project(tmp_path: Path) -> Project:
+    def make(blocks: list[Block], *, with_engine: bool = False) -> DocsProject:
+        return DocsProject(tmp_path, blocks, with_engine=with_engine)
+
+    return make

@@ -1,0 +1,115 @@
+"""Every example in README and docs/ does what the page says."""
+
+from __future__ import annotations
+
+import configparser
+import re
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pages import PAGES, ROOT, Block, Command, blocks, commands
+
+from kcontroller_chaos.campaign import load_campaign
+from pytest_kcontroller import cli
+from pytest_kcontroller.options import OPTIONS
+
+EXTENDING = ROOT / "docs/extending.md"
+PARSER = cli._parser(cli._commands())
+
+
+def named(found: Block | Command) -> str:
+    return found.where
+
+
+def of(language: str, *, extending: bool = False) -> list[Block]:
+    return [b for b in blocks() if b.language == language and (b.page == EXTENDING) is extending]
+
+
+def passed(ran: subprocess.CompletedProcess[str], tests: int) -> None:
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert re.search(rf"\b{tests} passed", ran.stdout), f"{tests} tests are on the pages:\n{ran.stdout}"
+
+
+def test_the_python_examples_pass(docs_project: Callable[..., Any]) -> None:
+    examples = of("python")
+    assert len({block.page for block in examples}) > 3
+    written = sum(block.text.count("\ndef test_") + block.text.startswith("def test_") for block in examples)
+    passed(docs_project(examples).pytest(), written)
+
+
+def test_a_page_adds_a_selector_a_fault_and_an_invariant(docs_project: Callable[..., Any]) -> None:
+    project = docs_project([block for block in blocks() if block.page == EXTENDING], with_engine=True)
+    passed(project.pytest(), tests=3)
+    (play,) = commands("kcontroller", EXTENDING)
+    program = "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"
+    ran = project.run(sys.executable, "-c", program, *play.words[1:])
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    (verdicts,) = project.path.glob("runs/ghost/*/verdicts.json")
+    assert '"isr-not-empty"' in verdicts.read_text()
+    ran = project.run(sys.executable, "-c", program, *play.words[1:], "--noop-fault", "ghost_broker")
+    assert ran.returncode == 6, "the ghost is seen although there is none:\n" + ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize("block", of("toml"), ids=named)
+def test_a_campaign_is_valid(block: Block, tmp_path: Path) -> None:
+    assert "campaign" in tomllib.loads(block.text), "a part of a campaign cannot be checked: show a whole one"
+    file = tmp_path / "campaign.toml"
+    file.write_text(block.text)
+    assert load_campaign(file).faults
+
+
+@pytest.mark.parametrize("block", [*of("ini"), *of("ini", extending=True)], ids=named)
+def test_an_ini_file_has_keys_and_values_that_exist(block: Block) -> None:
+    parsed = configparser.ConfigParser()
+    parsed.read_string(block.text)
+    parsers = {option.ini: option.parse for option in OPTIONS} | {"kc_plugins": str, "kc_campaigns": str}
+    for key, value in parsed["pytest"].items():
+        if key.startswith("kc_"):
+            assert key in parsers
+            parsers[key](value)
+
+
+@pytest.mark.parametrize("command", commands("kcontroller"), ids=named)
+def test_a_command_line_is_understood(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        PARSER.parse_args(command.words[1:])
+    except SystemExit as ended:
+        pytest.fail(f"{command.text}\n{capsys.readouterr().err}") if ended.code else None
+
+
+@pytest.mark.parametrize("command", commands("pytest"), ids=named)
+def test_a_pytest_line_is_understood(command: Command, tmp_path: Path) -> None:
+    options = [word for word in command.words[1:] if word.startswith("-")]
+    asked = [sys.executable, "-m", "pytest", "-c", "/dev/null", *options, "--help"]
+    ran = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_commands_that_are_only_mentioned_exist() -> None:
+    known = cli._commands()
+    for page in PAGES:
+        for name in re.findall(r"`kcontroller ([a-z][a-z-]*)", page.read_text()):
+            assert name in known, f"{page.relative_to(ROOT)}: there is no `kcontroller {name}`"
+
+
+def test_the_readmes_two_commands_are_real(tmp_path: Path) -> None:
+    targets = [command.words[1] for command in commands("make", ROOT / "README.md")]
+    assert {"demo", "test"} <= set(targets)
+    ran = subprocess.run(
+        ["make", "-n", *targets, f"VENV={tmp_path}/venv"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "kcontroller campaign run chaos/campaigns/smoke.toml" in ran.stdout
+    assert "tox run" in ran.stdout
+
+
+def test_every_kind_of_block_is_known() -> None:
+    """A language that nothing here checks would be an example that nobody runs."""
+    seen = Counter(block.language for block in blocks())
+    assert set(seen) <= {"python", "toml", "ini", "console"}, seen

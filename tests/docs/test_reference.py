@@ -1,0 +1,95 @@
+"""The pages that name what the code declares name all of it, and nothing else."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+from pages import ROOT, section, sections
+
+from kcontroller_chaos import invariants
+from kcontroller_chaos.faults import kinds
+from pytest_kcontroller.cluster.cluster import ClusterSettings
+from pytest_kcontroller.kcluster import KCluster, Net
+from pytest_kcontroller.options import OPTIONS
+from pytest_kcontroller.zookeeper_fixture import EXPIRE_MODES, TestZooKeeper
+
+FAULTS, INVARIANTS, FIXTURES = (ROOT / f"docs/{name}.md" for name in ("faults", "invariants", "fixtures"))
+MODULES = {
+    module.name.replace("_", "-"): importlib.import_module(f"kcontroller_chaos.invariants.{module.name}")
+    for module in pkgutil.iter_modules(invariants.__path__)
+}
+
+
+def titled(page: object) -> list[str]:
+    return [title.strip("`") for title in sections(page) if title.startswith("`")]  # type: ignore[arg-type]
+
+
+def test_every_fault_has_its_section() -> None:
+    assert titled(FAULTS) == list(kinds())
+
+
+@pytest.mark.parametrize("kind", kinds().values(), ids=kinds())
+def test_a_faults_section_names_its_modes_and_keys(kind: type) -> None:
+    text = section(FAULTS, f"`{kind.kind}`")
+    for field in dataclasses.fields(kind):
+        assert f"| `{field.name}` |" in text
+        for choice in field.metadata.get("choices", ()):
+            assert f"`{choice}`" in text
+    for mode in kind.modes:
+        assert f"| `{mode}`" in text
+    if kind.modes:
+        assert f"| `{kind.modes[0]}` (the default)" in text
+    assert f"| `{kind.kind}` |" in FAULTS.read_text(), "the table at the top"
+
+
+def test_every_invariant_has_its_section() -> None:
+    assert titled(INVARIANTS) == sorted(MODULES)
+
+
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_an_invariants_section_says_what_is_expected(name: str) -> None:
+    module = MODULES[name]
+    assert f"*{module.KIND.capitalize()}.* Expected: {module.EXPECTED}." in section(INVARIANTS, f"`{name}`")
+    assert f"| [`{name}`](#{name}) | {module.KIND} |" in INVARIANTS.read_text()
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
+def test_the_fixtures_page_has_every_option(option: object) -> None:
+    text = FIXTURES.read_text().replace("\\|", "|")
+    assert f"`{option.flag}={option.metavar.replace('MODULES', 'MODULE')}`" in text  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("prefix", "kind"), [("", KCluster), ("net.", Net), ("", TestZooKeeper)])
+def test_the_fixtures_page_has_everything_that_they_give(prefix: str, kind: type) -> None:
+    text = FIXTURES.read_text()
+    of_the_fixture_itself = {"start", "close", "directory"}
+    for name, _ in inspect.getmembers(kind, lambda member: inspect.isfunction(member) or isinstance(member, property)):
+        if not name.startswith("_") and name not in of_the_fixture_itself:
+            assert f"`{prefix}{name}`" in text or f"`{prefix}{name}(" in text, name
+
+
+def test_the_fixtures_page_has_the_markers_arguments_and_modes() -> None:
+    text = FIXTURES.read_text()
+    ours = {"plugins", "mutant", "seed"}  # come from elsewhere
+    for field in dataclasses.fields(ClusterSettings):
+        if field.name not in ours:
+            assert f"`{field.name}`" in text, field.name
+    for mode in EXPIRE_MODES:
+        assert f"- `{mode}`:" in text
+
+
+def test_the_schema_is_published() -> None:
+    source = ROOT / "chaos/kcontroller_chaos/campaign.schema.json"
+    assert (ROOT / "docs/campaign.schema.json").read_text() == source.read_text()
+    assert "(campaign.schema.json)" in (ROOT / "docs/formats.md").read_text()
+
+
+def test_the_architecture_names_seven_files_to_read() -> None:
+    text = section(ROOT / "ARCHITECTURE.md", "Where to start reading")
+    named = [line.partition("`")[2].partition("`")[0] for line in text.splitlines() if line[:1].isdigit()]
+    assert len(named) == 7
+    assert [name for name in named if not (ROOT / name).exists()] == []

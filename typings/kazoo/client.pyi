@@ -1,0 +1,69 @@
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from kazoo.handlers.threading import SequentialThreadingHandler
+from kazoo.protocol.connection import ConnectionHandler
+from kazoo.protocol.states import KazooState as KazooState
+from kazoo.protocol.states import WatchedEvent, ZnodeStat
+from kazoo.retry import KazooRetry
+
+_Watch = Callable[[WatchedEvent], object] | None
+
+class KazooClient:
+    logger: logging.Logger
+    handler: SequentialThreadingHandler
+    chroot: str
+    state: str
+    retry: KazooRetry
+
+    # what kazoo_session.py builds upon
+    _state: str
+    _session_timeout: int
+    _connection: ConnectionHandler
+    _conn_retry: KazooRetry
+    _stopped: threading.Event
+    # a request and what is completed with its answer, or with nothing (a close)
+    _queue: deque[tuple[Any, Any]]
+    _pending: deque[tuple[Any, Any, int]]
+
+    def __init__(
+        self,
+        hosts: str = ...,
+        timeout: float = ...,
+        client_id: tuple[int, bytes] | None = ...,
+        handler: SequentialThreadingHandler | None = ...,
+        *,
+        connection_retry: KazooRetry | None = ...,
+        command_retry: KazooRetry | None = ...,
+        logger: logging.Logger | None = ...,
+    ) -> None: ...
+    def _notify_pending(self, state: str) -> None: ...
+    @property
+    def client_id(self) -> tuple[int, bytes] | None: ...
+    @property
+    def connected(self) -> bool: ...
+    def add_listener(self, listener: Callable[[str], object]) -> None: ...
+    def remove_listener(self, listener: Callable[[str], object]) -> None: ...
+    def start(self, timeout: float = ...) -> None: ...
+    def start_async(self) -> threading.Event: ...
+    def stop(self) -> None: ...
+    def close(self) -> None: ...
+    def unchroot(self, path: str) -> str: ...
+    def ensure_path(self, path: str) -> bool: ...
+    def create(
+        self,
+        path: str,
+        value: bytes = ...,
+        acl: None = ...,
+        ephemeral: bool = ...,
+        sequence: bool = ...,
+        makepath: bool = ...,
+    ) -> str: ...
+    def exists(self, path: str, watch: _Watch = ...) -> ZnodeStat | None: ...
+    def get(self, path: str, watch: _Watch = ...) -> tuple[bytes, ZnodeStat]: ...
+    def get_children(self, path: str, watch: _Watch = ...) -> list[str]: ...
+    def set(self, path: str, value: bytes, version: int = ...) -> ZnodeStat: ...
+    def delete(self, path: str, version: int = ..., recursive: bool = ...) -> bool | None: ...

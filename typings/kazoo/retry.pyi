@@ -1,0 +1,12 @@
+class KazooRetry:
+    # kazoo has a whole number as the default of `backoff`, and multiplies by any number
+    def __init__(
+        self,
+        max_tries: int = ...,
+        delay: float = ...,
+        backoff: float = ...,
+        max_jitter: float = ...,
+        max_delay: float = ...,
+        ignore_expire: bool = ...,
+    ) -> None: ...
+    def copy(self) -> KazooRetry: ...
