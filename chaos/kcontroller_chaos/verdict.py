@@ -69,6 +69,7 @@ def verdicts(history: History, planned: Sequence[str] = ()) -> Entry:
         "invariants": invariants,
         "elections": elected,
         "recovery": recovery(history, injected, elected, converged=ended and _converged(invariants)),
+        "overloaded": [str(event["session"]) for event in overloaded],
         "cut": list(history.cut),
     }
 
