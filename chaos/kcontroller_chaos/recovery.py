@@ -9,6 +9,7 @@ from kcontroller_chaos.checking import accepted
 from kcontroller_chaos.history import Event, History
 from pytest_kcontroller.zookeeper.znodes import CONTROLLER, CONTROLLER_EPOCH, decode_controller
 
+YES, NO, NOTHING = "yes", "no", "nothing to recover"
 _STEPS = ("asked", "applied", "observed", "healed")
 
 
@@ -58,31 +59,50 @@ def elections(history: History) -> list[dict[str, Any]]:
 
 
 def recovery(
-    history: History, injected: Sequence[dict[str, Any]], elected: Sequence[dict[str, Any]]
+    history: History,
+    injected: Sequence[dict[str, Any]],
+    elected: Sequence[dict[str, Any]],
+    *,
+    converged: bool,
 ) -> list[dict[str, Any]]:
-    """One entry per observed fault; what belongs to it comes before the next fault is observed.
+    """One entry per observed fault, in the order of their beginnings.
 
-    A fault recovered when its last election is in force and every leader elected meanwhile has answered; null if not.
+    An election belongs to the fault that was applied last before it: ZooKeeper acts on a fault before the engine has
+    observed it. The time itself counts from `effect_us`, the moment that the evidence gives (else the observation).
+    `converged`: at the end the cluster was as it should be, so a fault after which nothing was elected lost nothing.
     """
-    seen = sorted(
-        (fault for fault in injected if fault["observed_us"] is not None), key=lambda f: int(f["observed_us"])
-    )
+    seen = sorted((fault for fault in injected if fault["observed_us"] is not None), key=_begin)
     entries = []
     for index, fault in enumerate(seen):
-        start = fault["observed_us"]
-        until = seen[index + 1]["observed_us"] if index + 1 < len(seen) else None
-        moves = [e for e in history.of("leader.elected") if _within(e["t_us"], start, until)]
+        begin, effect = _begin(fault), _effect(fault)
+        until = _begin(seen[index + 1]) if index + 1 < len(seen) else None
+        moves = [e for e in history.of("leader.elected") if _within(e["t_us"], begin, until)]
         answers = [_answer(history, move) for move in moves]
-        new = [e for e in elected if _within(e["elected_us"], start, until)]
+        new = [e for e in elected if _within(e["elected_us"], begin, until)]
         controller = new[-1]["failover_us"] if new else None
         answered = max((a for a in answers if a is not None), default=None)
         ends = [t for t in (controller, answered) if t is not None]
         missing = None in answers or (bool(new) and controller is None)
-        entry = {"fault": fault["id"], "kind": fault["kind"], "mode": fault["mode"], "start_us": start}
-        entry |= {"controller_us": controller, "published_us": max((m["t_us"] for m in moves), default=None)}
-        entry |= {"answered_us": answered, "recovery_us": None if missing or not ends else max(ends) - start}
-        entries.append(entry)
+        recovered = NO if missing else YES
+        if not moves and not new:
+            recovered = NOTHING if converged else NO
+        entry = {"fault": fault["id"], "kind": fault["kind"], "mode": fault["mode"]}
+        entry |= {"start_us": fault["observed_us"], "effect_us": effect, "controller_us": controller}
+        entry |= {"published_us": max((m["t_us"] for m in moves), default=None), "answered_us": answered}
+        took = max(0, max(ends) - effect) if recovered == YES else None
+        entries.append({**entry, "recovered": recovered, "recovery_us": took})
     return entries
+
+
+def _effect(fault: dict[str, Any]) -> int:
+    """When the fault had its effect by its evidence; the engine saw it a moment later."""
+    told = (fault["evidence"] or {}).get("t_us")
+    return int(told) if isinstance(told, int) else int(fault["observed_us"])
+
+
+def _begin(fault: dict[str, Any]) -> int:
+    times = [_effect(fault), *(fault[key] for key in ("applied_us", "observed_us") if fault[key] is not None)]
+    return int(min(times))
 
 
 def _within(t_us: int, start: int, until: int | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import platform
 import subprocess
 from collections.abc import Mapping
@@ -99,6 +100,7 @@ async def run_once(campaign: Campaign, seed: int, options: Options) -> RunResult
         mutant=options.mutant,
         noop_fault=options.noop_fault,
         versions={"kcontroller": __version__, "python": platform.python_version(), **versions(options.zookeeper_image)},
+        host={"cpus": len(os.sched_getaffinity(0)), "system": f"{platform.system()} {platform.machine()}"},
         commit=_commit(),
     )
     schedule = draw(campaign, seed)

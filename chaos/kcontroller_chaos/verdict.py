@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kcontroller_chaos.checking import SAFETY
+from kcontroller_chaos.checking import LIVENESS, SAFETY
 from kcontroller_chaos.history import History, read_history, zk_import
 from kcontroller_chaos.invariants import check_all
 from kcontroller_chaos.recovery import elections, faults, recovery
 from kcontroller_chaos.rundir import RunDirectory, write_json
+from kcontroller_chaos.timeline import timeline
 from pytest_kcontroller.errors import KControllerError
 
 HELD, VIOLATED, UNKNOWN, ENVIRONMENT = "held", "violated", "unknown", "environment"
@@ -19,7 +20,7 @@ Entry = dict[str, Any]
 
 
 def judge(run: Path) -> Entry:
-    """Imports ZooKeeper's log, checks every invariant and writes verdicts.json; returns what it holds.
+    """Imports ZooKeeper's log, checks every invariant, writes verdicts.json and timeline.json; returns the verdicts.
 
     Raises UsageError: no run directory, or a broken line in its history.
     """
@@ -29,8 +30,10 @@ def judge(run: Path) -> Entry:
         zk_import(run, directory.start)
     except (KControllerError, OSError, KeyError, ValueError) as unreadable:
         log_error = str(unreadable)
-    value = verdicts(read_history(directory.history, log_error=log_error), _planned(directory.schedule))
+    history = read_history(directory.history, log_error=log_error)
+    value = verdicts(history, _planned(directory.schedule))
     write_json(run / "verdicts.json", value)
+    write_json(run / "timeline.json", timeline(history, value))
     return value
 
 
@@ -62,12 +65,22 @@ def verdicts(history: History, planned: Sequence[str] = ()) -> Entry:
         "schema": 1,
         "overall": overall(parts, invariants, ended=ended),
         "parts": parts,
-        "faults": [{key: value for key, value in fault.items() if key != "failed"} for fault in injected],
+        "faults": [_fault(fault) for fault in injected],
         "invariants": invariants,
         "elections": elected,
-        "recovery": recovery(history, injected, elected),
+        "recovery": recovery(history, injected, elected, converged=ended and _converged(invariants)),
+        "overloaded": [str(event["session"]) for event in overloaded],
         "cut": list(history.cut),
     }
+
+
+def _fault(fault: Entry) -> Entry:
+    """Its entry: what failed of it is one text."""
+    return {**{key: value for key, value in fault.items() if key != "failed"}, "why": "; ".join(fault["failed"])}
+
+
+def _converged(invariants: Sequence[Entry]) -> bool:
+    return all(entry["verdict"] == HELD for entry in invariants if entry["kind"] == LIVENESS)
 
 
 def overall(parts: dict[str, Entry], invariants: Sequence[Entry], *, ended: bool) -> str:

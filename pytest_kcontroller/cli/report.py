@@ -1,8 +1,9 @@
-"""`kcontroller report DIR... -o OUT`: many run directories become tables and one page."""
+"""`kcontroller report DIR... -o OUT`: many run directories become a report: a page, a summary for CI, tables."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from pytest_kcontroller.cli import explain
 from pytest_kcontroller.errors import MissingExtraError
 
 NAME = "report"
-HELP = "consolidate run directories into Parquet tables and report.html (Spark)"
+HELP = "consolidate run directories into report.html, report.md, junit.xml, summary.json and Parquet tables (Spark)"
 
 _NOTHING_RAN = 5
 
@@ -33,6 +34,7 @@ def run(args: argparse.Namespace) -> int:
     """Exit status 0 when the report is written, whatever the verdicts; 5 if there are no runs."""
     try:
         import jinja2  # noqa: F401
+        import matplotlib  # noqa: F401
         import pyspark  # noqa: F401
     except ImportError as missing:
         raise MissingExtraError("kcontroller report", "reports") from missing
@@ -46,7 +48,8 @@ def run(args: argparse.Namespace) -> int:
         return _NOTHING_RAN
 
     from kcontroller_reports.block import block_text
-    from kcontroller_reports.report import check_output, write_report
+    from kcontroller_reports.markdown import append_summary
+    from kcontroller_reports.report import JUNIT, MARKDOWN, PAGE, SUMMARY, TABLES, check_output, write_report
     from kcontroller_reports.session import spark_session
 
     check_output(args.out)
@@ -55,5 +58,15 @@ def run(args: argparse.Namespace) -> int:
     for remark in report.remarks:
         print(remark, file=sys.stderr)
     print(block_text(report.block))
-    print(f"report: {report.page}")
+    if github := os.environ.get("GITHUB_STEP_SUMMARY"):
+        try:
+            append_summary(Path(github), report.summary, report.block)
+        except OSError as failed:
+            print(
+                f"{github}: cannot be written ({failed.strerror}); report.md is not in the step summary",
+                file=sys.stderr,
+            )
+    for name, what in ((MARKDOWN, "for GitHub"), (JUNIT, "for CI"), (SUMMARY, "for tools"), (TABLES, "every row")):
+        print(f"{what}: {args.out / name}")
+    print(f"report: {args.out / PAGE}")
     return 0

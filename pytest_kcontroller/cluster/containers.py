@@ -58,7 +58,7 @@ def engine() -> Iterator[Any]:
 
     url = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
     try:
-        url = parse_host(url)
+        url = str(parse_host(url))
         if url.startswith("http+unix://"):  # docker leaves its socket open where nobody listens
             with socket.socket(socket.AF_UNIX) as probe:
                 probe.connect(url.removeprefix("http+unix://"))

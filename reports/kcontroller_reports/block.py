@@ -5,7 +5,6 @@ Words before numbers, every number with what it is out of, every failure with a 
 
 from __future__ import annotations
 
-import math
 import shlex
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 
 from kcontroller_reports.summary import Failure, Recovery, Summary
 from kcontroller_reports.tables import VERDICTS
+from kcontroller_reports.words import LONGEST, printable, seconds
 
 #: What the recovery columns mean until clients write records.
 RECOVERY_ENDS = "ends when the new state is in ZooKeeper and its leader has answered LeaderAndIsr"
@@ -38,6 +38,7 @@ class RecoveryLine:
     n: str
     p50: str
     p95: str
+    p99: str
     largest: str
     note: str
 
@@ -74,19 +75,12 @@ def block_text(block: Block, *, width: int = 118) -> str:
     if block.recovery:
         lines.append(f"Recovery ({RECOVERY_ENDS})")
         lines += _recovery_text(block.recovery)
-    return "\n".join(_printable(line) for line in lines)
+    return "\n".join(printable(line, longest=10 * LONGEST) for line in lines)
 
 
-def seconds(us: float | None) -> str:
-    """Microseconds for people: `0.41 s`, `36 s`, `41 min`."""
-    if us is None:
-        return ""
-    if math.isinf(us):
-        return "no end seen"
-    value = us / 1_000_000
-    if value >= 120:
-        return f"{value / 60:.0f} min"
-    return f"{value:.2f} s" if value < 10 else f"{value:.1f} s"
+def replay_command(directory: str, seed: int | None) -> str | None:
+    """How to see a run again: its directory holds campaign, seed and schedule, unless run.json is damaged."""
+    return None if seed is None else shlex.join(["kcontroller", "replay", directory])
 
 
 def _header(summary: Summary) -> tuple[str, ...]:
@@ -149,17 +143,9 @@ def _failure(number: int, failure: Failure, summary: Summary) -> FailureLines:
         f"expected: {failure.expected}" if failure.expected else "",
         f"seen: {failure.seen}" if failure.seen else "",
     ]
-    return FailureLines(number, failure.verdict, title, tuple(filter(None, details)), _command(failure))
-
-
-def _command(failure: Failure) -> str | None:
-    """How to run the example again: the same campaign with the same seed."""
-    if not failure.campaign_file or failure.seed is None:
-        return None
-    words = ["kcontroller", "campaign", "run", failure.campaign_file, "--seeds", str(failure.seed)]
-    words += ["--mutant", failure.mutant] if failure.mutant else []
-    words += ["--noop-fault", failure.noop_fault] if failure.noop_fault else []
-    return shlex.join(words)
+    return FailureLines(
+        number, failure.verdict, title, tuple(filter(None, details)), replay_command(failure.directory, failure.seed)
+    )
 
 
 def _recovery(row: Recovery) -> RecoveryLine:
@@ -172,18 +158,19 @@ def _recovery(row: Recovery) -> RecoveryLine:
         n=str(row.n),
         p50=seconds(row.p50_us),
         p95=seconds(row.p95_us),
+        p99=seconds(row.p99_us),
         largest=seconds(row.max_us),
         note=", ".join(filter(None, notes)),
     )
 
 
 def _recovery_text(rows: Sequence[RecoveryLine]) -> list[str]:
-    cells = [("", "n", "p50", "p95", "max", "")]
-    cells += [(row.fault, row.n, row.p50, row.p95, row.largest, row.note) for row in rows]
-    kept = [i for i in range(6) if i == 0 or any(row[i] for row in cells[1:])]
+    cells = [("", "n", "p50", "p95", "p99", "max", "")]
+    cells += [(row.fault, row.n, row.p50, row.p95, row.p99, row.largest, row.note) for row in rows]
+    kept = [i for i in range(7) if i == 0 or any(row[i] for row in cells[1:])]
     widths = {i: max(len(row[i]) for row in cells) for i in kept}
     return [
-        ("  " + "  ".join(row[i].ljust(widths[i]) if i in (0, 5) else row[i].rjust(widths[i]) for i in kept)).rstrip()
+        ("  " + "  ".join(row[i].ljust(widths[i]) if i in (0, 6) else row[i].rjust(widths[i]) for i in kept)).rstrip()
         for row in cells
     ]
 
@@ -193,8 +180,3 @@ def _wrapped(text: str, width: int, indent: int = 2) -> list[str]:
         text, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False,
         drop_whitespace=True, replace_whitespace=True,
     ) or [""]  # fmt: skip
-
-
-def _printable(line: str) -> str:
-    """A name from a file must not move the cursor or colour the terminal."""
-    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in line)

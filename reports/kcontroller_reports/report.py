@@ -11,14 +11,18 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from kcontroller_reports.block import Block, make_block
+from kcontroller_reports.junit import junit_xml
+from kcontroller_reports.markdown import report_md
 from kcontroller_reports.page import page_html
 from kcontroller_reports.scan import Place
 from kcontroller_reports.summary import Summary, summarize
+from kcontroller_reports.summary_json import summary_json
 from kcontroller_reports.tables import Tables, build_tables, read_runs, verdict, without_duplicates
 from pytest_kcontroller.errors import UsageError
 
 #: What a report consists of; anything else in a directory is somebody's, and keeps it from being replaced.
-_PARTS = frozenset({"report.html", "tables"})
+PAGE, MARKDOWN, JUNIT, SUMMARY, TABLES = "report.html", "report.md", "junit.xml", "summary.json", "tables"
+_PARTS = frozenset({PAGE, MARKDOWN, JUNIT, SUMMARY, TABLES})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,7 @@ def check_output(out: Path) -> None:
 
 
 def write_report(spark: SparkSession, places: Sequence[Place], out: Path) -> Report:
-    """Reads the runs at `places` (at least one) and writes tables and page to `out`.
+    """Reads the runs at `places` (at least one) and writes the report to `out`.
 
     The new report takes the place of an older one only when it is complete. Raises UsageError as `check_output` does.
     """
@@ -60,14 +64,17 @@ def write_report(spark: SparkSession, places: Sequence[Place], out: Path) -> Rep
         unfinished = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
         try:
             unfinished.chmod(0o755)
-            (unfinished / "report.html").write_text(page_html(summary, block), encoding="utf-8")
-            _write_tables(tables, unfinished / "tables")
+            (unfinished / PAGE).write_text(page_html(summary, block), encoding="utf-8")
+            (unfinished / MARKDOWN).write_text(report_md(summary, block), encoding="utf-8")
+            (unfinished / JUNIT).write_bytes(junit_xml(summary))
+            (unfinished / SUMMARY).write_text(summary_json(summary, block), encoding="utf-8")
+            _write_tables(tables, unfinished / TABLES)
             _replace(out, unfinished)
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
     finally:
         rows.unpersist()
-    return Report(page=out / "report.html", summary=summary, block=block, remarks=remarks)
+    return Report(page=out / PAGE, summary=summary, block=block, remarks=remarks)
 
 
 def _remarks(rows: DataFrame) -> tuple[str, ...]:

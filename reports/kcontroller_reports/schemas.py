@@ -33,6 +33,7 @@ RUN_JSON: Final = StructType(
             mutant=_TEXT,
             noop_fault=_TEXT,
             versions=MapType(_TEXT, _TEXT),
+            host=MapType(_TEXT, _TEXT),
             commit=_TEXT,
             started=_TEXT,
             ended=_TEXT,
@@ -46,7 +47,7 @@ _PART: Final = StructType(_fields(verdict=_TEXT, detail=_TEXT))
 
 VERDICTS_JSON: Final = StructType(
     [
-        *_fields(schema=_NUMBER, overall=_TEXT),
+        *_fields(schema=_NUMBER, overall=_TEXT, overloaded=ArrayType(_TEXT)),
         StructField(
             "parts",
             StructType(_fields(injected=_PART, observed=_PART, invariants=_PART, healed=_PART)),
@@ -67,6 +68,7 @@ VERDICTS_JSON: Final = StructType(
                         healed_us=_NUMBER,
                         evidence=_TEXT,
                         status=_TEXT,
+                        why=_TEXT,
                     )
                 )
             ),
@@ -112,9 +114,11 @@ VERDICTS_JSON: Final = StructType(
                         kind=_TEXT,
                         mode=_TEXT,
                         start_us=_NUMBER,
+                        effect_us=_NUMBER,
                         controller_us=_NUMBER,
                         published_us=_NUMBER,
                         answered_us=_NUMBER,
+                        recovered=_TEXT,
                         recovery_us=_NUMBER,
                     )
                 )
@@ -140,8 +144,14 @@ RUNS: Final = StructType(
             healed=_TEXT,
             detail=_TEXT,
             damage=_TEXT,
+            overloaded=_NUMBER,
             backend=_TEXT,
             zookeeper=_TEXT,
+            kcontroller=_TEXT,
+            python=_TEXT,
+            java=_TEXT,
+            cpus=_TEXT,
+            system=_TEXT,
             assignment=_TEXT,
             mutant=_TEXT,
             noop_fault=_TEXT,
@@ -165,15 +175,18 @@ FAULTS: Final = StructType(
             target=_TEXT,
             node=_TEXT,
             status=_TEXT,
+            why=_TEXT,
             asked_us=_NUMBER,
             applied_us=_NUMBER,
             observed_us=_NUMBER,
             healed_us=_NUMBER,
             evidence=_TEXT,
             start_us=_NUMBER,
+            effect_us=_NUMBER,
             controller_us=_NUMBER,
             published_us=_NUMBER,
             answered_us=_NUMBER,
+            recovered=_TEXT,
             recovery_us=_NUMBER,
         ),
     ]

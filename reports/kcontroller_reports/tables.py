@@ -18,6 +18,7 @@ from kcontroller_reports import schemas
 from kcontroller_reports.scan import Place
 
 SCHEMA_VERSION = 1
+PARTS = ("injected", "observed", "invariants", "healed")
 VERDICTS = ("violated", "unknown", "environment", "held")
 
 _PLACES = StructType(
@@ -145,7 +146,7 @@ def without_duplicates(rows: DataFrame) -> DataFrame:
 
 def run_table(rows: DataFrame) -> DataFrame:
     """One row per run: what it was, what came out, and what is wrong with its files."""
-    part = {name: F.col(f"answer.parts.{name}") for name in ("injected", "observed", "invariants", "healed")}
+    part = {name: F.col(f"answer.parts.{name}") for name in PARTS}
     details = [
         F.when(value["detail"] != "", F.concat(F.lit(f"{name}: "), value["detail"])) for name, value in part.items()
     ]
@@ -156,7 +157,9 @@ def run_table(rows: DataFrame) -> DataFrame:
             **{name: value["verdict"] for name, value in part.items()},
             "verdict": verdict(),
             "detail": F.when(detail != "", detail),
-            "zookeeper": F.col("info.versions")["zookeeper"],
+            "overloaded": F.coalesce(F.size("answer.overloaded"), F.lit(0)),
+            **{name: F.col("info.versions")[name] for name in ("zookeeper", "kcontroller", "python", "java")},
+            **{name: F.col("info.host")[name] for name in ("cpus", "system")},
             "campaign_file": F.col("info.campaign.file"),
             "campaign_sha256": F.col("info.campaign.sha256"),
             "duration_us": F.unix_micros(ended) - F.unix_micros(started),

@@ -19,7 +19,7 @@ from kcontroller_reports.block import block_text
 from kcontroller_reports.report import Report, write_report
 from kcontroller_reports.scan import find_runs
 from kcontroller_reports.session import spark_session
-from kcontroller_reports.summary import Invariant, Recovery
+from kcontroller_reports.summary import Invariant
 from pytest_kcontroller.errors import UsageError
 
 HOSTILE = "<script>alert('x')</script><img src=http://evil.invalid/x onerror=alert(1)>"
@@ -85,7 +85,9 @@ class MadeRun:
         recovery = [
             {
                 "fault": f"fault-{index}", "kind": kind, "mode": mode, "start_us": 1_000_000 * (index + 1) + 20,
-                "controller_us": None, "published_us": None, "answered_us": None, "recovery_us": took,
+                "controller_us": None, "published_us": None, "answered_us": None,
+                "recovered": "yes" if took is not None else "nothing to recover" if self.overall == "held" else "no",
+                "recovery_us": took,
             }
             for index, (kind, mode, took) in enumerate(self.recovery)
         ]  # fmt: skip
@@ -152,13 +154,13 @@ def test_the_block_says_what_happened_in_words_with_causes_and_commands(
         "     where: /brokers/topics/orders/partitions/0/state",
         "     expected: no write of an older epoch",
         "     seen: epoch 1 at zxid 0x2f",
-        "     -> kcontroller campaign run campaigns/zombie.toml --seeds 3 --mutant KAFKA-6082",
+        "     -> kcontroller replay runs/zombie/seed-3",
         "  2. unknown: verdicts.json is missing: the run was killed, or is still going on",
         "     in 1 of 5 runs, first in runs/smoke/seed-5",
-        "     -> kcontroller campaign run campaigns/smoke.toml --seeds 5",
+        "     -> kcontroller replay runs/smoke/seed-5",
         "  3. environment: observed: fault-0 (kill) was not observed within 5 s",
         "     in 1 of 5 runs, first in runs/smoke/seed-4",
-        "     -> kcontroller campaign run campaigns/smoke.toml --seeds 4",
+        "     -> kcontroller replay runs/smoke/seed-4",
         "Recovery (ends when the new state is in ZooKeeper and its leader has answered LeaderAndIsr)",
         "                          n     p50          max",
         "  kill                    3  0.60 s  no end seen  1 with no end seen",
@@ -178,7 +180,9 @@ def test_the_page_says_what_the_block_says(spark: SparkSession, tmp_path: Path) 
     for failure in made.block.failures:
         assert failure.title in text
         assert failure.command is not None and failure.command in text
-        assert all(detail in text for detail in failure.details)
+    for cause in made.summary.failures:
+        assert f"in {cause.runs} of 5 runs" in " ".join(text.split()) and cause.directory in text
+        assert all(words in text for words in (cause.expected, cause.seen, cause.where) if words)
     assert all(words in text for _, words in made.block.verdicts)
     assert all(part in text for part in made.block.header)
 
@@ -220,25 +224,30 @@ def test_an_invariant_that_had_nothing_to_check_is_not_counted_as_held(spark: Sp
 
     summary = report(spark, tmp_path / "out", tmp_path / "runs").summary
 
+    in_seed_3, in_seed_4 = str(tmp_path / "runs/zombie/seed-3"), str(tmp_path / "runs/smoke/seed-4")
     assert summary.invariants == (
-        Invariant("converges", "liveness", runs=1, held=0, violated=1, unknown=0, never=0, checks=1),
-        Invariant("leader-in-isr", "safety", runs=2, held=0, violated=0, unknown=0, never=2, checks=0),
-        Invariant("no-older-epoch-write", "safety", runs=1, held=0, violated=1, unknown=0, never=0, checks=7),
-        Invariant("writes-fenced", "safety", runs=2, held=2, violated=0, unknown=0, never=0, checks=20),
+        Invariant("converges", "liveness", 1, held=0, violated=1, unknown=0, never=0, checks=1, example=in_seed_4),
+        Invariant("leader-in-isr", "safety", 2, held=0, violated=0, unknown=0, never=2, checks=0, example=None),
+        Invariant(
+            "no-older-epoch-write", "safety", 1, held=0, violated=1, unknown=0, never=0, checks=7, example=in_seed_3
+        ),
+        Invariant("writes-fenced", "safety", 2, held=2, violated=0, unknown=0, never=0, checks=20, example=None),
     )
 
 
 def test_percentiles_are_exact_and_need_enough_values(spark: SparkSession, tmp_path: Path) -> None:
-    times = [(kind, None, took) for kind, n in (("few", 2), ("some", 19), ("many", 20)) for took in range(n, 0, -1)]
+    numbers = (("few", 2), ("some", 19), ("many", 20), ("most", 100))
+    times = [(kind, None, took) for kind, n in numbers for took in range(n, 0, -1)]
     MadeRun(tmp_path / "runs", 1, recovery=tuple(times)).write()
 
     summary = report(spark, tmp_path / "out", tmp_path / "runs").summary
 
-    assert summary.recovery == (
-        Recovery("few", n=2, endless=0, idle=0, p50_us=None, p95_us=None, max_us=2.0),
-        Recovery("many", n=20, endless=0, idle=0, p50_us=10.0, p95_us=19.0, max_us=20.0),
-        Recovery("some", n=19, endless=0, idle=0, p50_us=10.0, p95_us=None, max_us=19.0),
-    )
+    assert [(row.fault, row.n, row.p50_us, row.p95_us, row.p99_us, row.max_us) for row in summary.recovery] == [
+        ("few", 2, None, None, None, 2.0),
+        ("many", 20, 10.0, 19.0, None, 20.0),
+        ("most", 100, 50.0, 95.0, 99.0, 100.0),
+        ("some", 19, 10.0, None, None, 19.0),
+    ]
 
 
 # --- the same input gives the same bytes ------------------------------------------------------------------------------
@@ -254,7 +263,13 @@ def test_the_same_runs_give_the_same_bytes_in_whatever_order_they_are_given(
     first = report(spark, tmp_path / "first", tmp_path / "a", tmp_path / "b")
     second = report(spark, tmp_path / "second", tmp_path / "b", tmp_path / "a")
 
-    files = ["report.html", *[f"tables/{name}.parquet" for name in ("runs", "faults", "elections", "invariants")]]
+    files = [
+        "report.html",
+        "report.md",
+        "junit.xml",
+        "summary.json",
+        *[f"tables/{name}.parquet" for name in ("runs", "faults", "elections", "invariants")],
+    ]
     for name in files:
         assert (first.page.parent / name).read_bytes() == (second.page.parent / name).read_bytes(), name
 
@@ -293,9 +308,11 @@ def test_markup_in_any_field_is_shown_and_never_run(spark: SparkSession, tmp_pat
 
     page = Page(made.page)
     assert not {"script", "img", "iframe", "object"} & set(page.tags)
-    assert page.links == ["data:,"]  # nothing outside the file is asked for
+    assert page.links[0] == "data:," and all(
+        link.startswith("#") for link in page.links[1:]
+    )  # nothing outside the file
     assert page.text.count(HOSTILE) >= 3  # the invariant's name as failure and in its table; the campaign in its row
-    assert "url(" not in made.page.read_text() and "@import" not in made.page.read_text()
+    assert "url(" not in made.page.read_text().replace("url(#", "") and "@import" not in made.page.read_text()
 
 
 def test_control_characters_do_not_reach_the_terminal(spark: SparkSession, tmp_path: Path) -> None:
@@ -456,7 +473,7 @@ def test_no_runs_at_all_is_status_5_with_a_sentence_and_no_report(tmp_path: Path
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("missing", ["pyspark", "jinja2"])
+@pytest.mark.parametrize("missing", ["pyspark", "jinja2", "matplotlib"])
 def test_a_missing_extra_is_named(tmp_path: Path, missing: str) -> None:
     MadeRun(tmp_path / "runs", 1).write()
     (tmp_path / "without").mkdir()

@@ -1,0 +1,58 @@
+"""junit.xml: one test case per run, so that a CI server shows campaigns as it shows tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import PurePath
+from xml.etree import ElementTree
+
+from kcontroller_reports.block import replay_command
+from kcontroller_reports.summary import Run, Summary
+from kcontroller_reports.tables import PARTS
+from kcontroller_reports.words import printable
+
+#: A verdict is told by the element of its test case; a run that held has none.
+_ELEMENTS = {"violated": "failure", "environment": "error", "unknown": "skipped"}
+_ATTRIBUTES = {"failure": "failures", "error": "errors", "skipped": "skipped"}
+
+
+def junit_xml(summary: Summary) -> bytes:
+    """The file: a suite per campaign. What XML cannot hold (control characters) is shown in its stead."""
+    root = ElementTree.Element("testsuites", {"name": "kcontroller", **_totals(summary.runs)})
+    for campaign, runs in groupby(summary.runs, key=lambda run: run.campaign):
+        several = list(runs)
+        suite = ElementTree.SubElement(root, "testsuite", {"name": printable(campaign), **_totals(several)})
+        for run in several:
+            _case(suite, run)
+    ElementTree.indent(root)
+    return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
+
+
+def _totals(runs: Sequence[Run]) -> dict[str, str]:
+    counts = {name: sum(_ELEMENTS.get(run.verdict) == element for run in runs) for element, name in _ATTRIBUTES.items()}
+    return {"tests": str(len(runs)), **{name: str(count) for name, count in counts.items()}, "time": _seconds(runs)}
+
+
+def _seconds(runs: Sequence[Run]) -> str:
+    return f"{sum(run.duration_us or 0 for run in runs) / 1e6:.3f}"
+
+
+def _case(suite: ElementTree.Element, run: Run) -> None:
+    name = printable(run.run) if run.seed is None else f"seed-{run.seed}"
+    case = ElementTree.SubElement(suite, "testcase", classname=printable(run.campaign), name=name, time=_seconds([run]))
+    properties = ElementTree.SubElement(case, "properties")
+    values = {
+        "kc.seed": "" if run.seed is None else str(run.seed),
+        "kc.schedule": str(PurePath(run.directory) / "schedule.jsonl"),
+        **{f"kc.verdict.{part}": getattr(run, part) or "unknown" for part in PARTS},
+    }
+    for key, value in values.items():
+        ElementTree.SubElement(properties, "property", name=key, value=printable(value))
+    if run.verdict in _ELEMENTS:
+        reason = printable(run.reason or "the run does not say why")
+        told = ElementTree.SubElement(case, _ELEMENTS[run.verdict], message=reason)
+        if run.verdict != "unknown":
+            told.set("type", run.verdict)
+        command = replay_command(run.directory, run.seed)
+        told.text = reason if command is None else f"{reason}\n{printable(command)}"

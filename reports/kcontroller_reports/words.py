@@ -1,0 +1,60 @@
+"""How values are said to people, the same in the terminal, on the page, in Markdown and in XML."""
+
+from __future__ import annotations
+
+import math
+
+#: A longer text of a file is cut, and says so: nobody reads it, and one name must not fill a report.
+LONGEST = 2_000
+
+
+def printable(text: str, longest: int = LONGEST) -> str:
+    """A text from a file: control and direction-changing characters are shown, not obeyed; what is too long is cut."""
+    cut = text if len(text) <= longest else f"{text[:longest]}… ({len(text) - longest} more characters)"
+    if cut.isprintable():
+        return cut
+    return "".join(char if char.isprintable() else _code(char) for char in cut)
+
+
+def _code(char: str) -> str:
+    number = ord(char)
+    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+
+
+def short(text: str, longest: int) -> str:
+    """One printable line of at most `longest` characters, cut in its middle: names differ at their ends."""
+    line = printable(text)
+    if len(line) <= longest:
+        return line
+    head = (longest - 1) // 2
+    return f"{line[:head]}…{line[len(line) - (longest - 1 - head) :]}"
+
+
+def seconds(us: float | None) -> str:
+    """Microseconds for people: `0.41 s`, `36.0 s`, `41 min`."""
+    if us is None:
+        return ""
+    if math.isinf(us):
+        return "no end seen"
+    value = us / 1_000_000
+    if value < 0.1:
+        return f"{us / 1000:.0f} ms"
+    if value >= 120:
+        return f"{value / 60:.0f} min"
+    return f"{value:.2f} s" if value < 10 else f"{value:.1f} s"
+
+
+def milliseconds(us: float | None) -> str:
+    """A delay: `3.1 ms`, `0.41 s`."""
+    if us is None:
+        return ""
+    return f"{us / 1000:.1f} ms" if us < 100_000 else seconds(us)
+
+
+def moment(us: int | None) -> str:
+    """A run time: `3.567 s`."""
+    return "" if us is None else f"{us / 1_000_000:.3f} s"
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
