@@ -20,10 +20,7 @@ if TYPE_CHECKING:
     from pytest_kcontroller.model.cluster import Address
     from pytest_kcontroller.zookeeper_fixture import TestZooKeeper
 
-LOG_LINES = 40
-"""So many last lines of each log are shown with a failed test."""
-
-directory_key = pytest.StashKey[Path]()
+cluster_key = pytest.StashKey["KCluster"]()
 failed_key = pytest.StashKey[bool]()
 
 
@@ -49,14 +46,21 @@ def _kc_image(kc_settings: KcSettings) -> str | None:
     Skips where there is no Java, or no Docker engine, unless --kc-require says otherwise.
     """
     from pytest_kcontroller.cluster.zookeeper_source import check_zookeeper, image_of
-    from pytest_kcontroller.errors import KControllerError
+    from pytest_kcontroller.errors import EnvironmentError_, MissingExtraError, UsageError
 
     image = image_of(kc_settings.zookeeper, kc_settings.zookeeper_image)
     try:
         check_zookeeper(image)
-    except KControllerError as missing:
+    except (MissingExtraError, EnvironmentError_) as missing:
         _missing("java" if image is None else "docker", str(missing), kc_settings)
+    except UsageError as wrong:
+        raise _without_trace(wrong) from None
     return image
+
+
+def _without_trace(error: Exception) -> BaseException:
+    """A failure that shows the sentence alone."""
+    return pytest.fail.Exception(str(error), pytrace=False)
 
 
 def _missing(name: str, why: str, settings: KcSettings) -> None:
@@ -80,9 +84,13 @@ def _kc_zookeeper_server(
         return
     image = request.getfixturevalue("_kc_image")
     from pytest_kcontroller.cluster.zookeeper_source import start_zookeeper
+    from pytest_kcontroller.errors import KControllerError
 
     directory = tmp_path_factory.mktemp("kc-zookeeper")
-    server = _kc_loop.call(start_zookeeper(image, directory / "data", log=directory / "zookeeper.log"))
+    try:
+        server = _kc_loop.call(start_zookeeper(image, directory / "data", log=directory / "zookeeper.log"))
+    except KControllerError as failed:
+        raise _without_trace(failed) from None
     try:
         yield server.address
     finally:
@@ -117,15 +125,20 @@ def kcluster(
     tmp_path: Path,
 ) -> Iterator[KCluster]:
     """A cluster of this test's own, made of what the marker `kcontroller(nodes=3, config={...}, selectors={...})` says."""
+    from pytest_kcontroller.errors import KControllerError
     from pytest_kcontroller.kcluster import KCluster
 
     settings = _cluster_settings(request, kc_settings, _kc_image)
     directory = tmp_path / "kcluster"
-    request.node.stash[directory_key] = directory
-    cluster = KCluster.start(_kc_loop, settings, directory)
+    try:
+        cluster = KCluster.start(_kc_loop, settings, directory)
+    except KControllerError as bad:
+        raise _without_trace(bad) from None
+    request.node.stash[cluster_key] = cluster
     try:
         yield cluster
     finally:
+        del request.node.stash[cluster_key]
         cluster.close()
         failed = request.node.stash.get(failed_key, False)
         if kc_settings.keep == "never" or (kc_settings.keep == "on-failure" and not failed):
@@ -145,17 +158,6 @@ def _cluster_settings(request: pytest.FixtureRequest, settings: KcSettings, imag
             hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known)}"
             pytest.fail(f"the marker kcontroller has no argument {name!r}\n  -> {hint}", pytrace=False)
     return ClusterSettings(**values)
-
-
-def log_sections(directory: Path) -> list[tuple[str, str]]:
-    """Title and text of the end of every log of a cluster that is not empty, for a failed test's report."""
-    sections = []
-    for log in sorted((directory / "logs").glob("*.log")):
-        lines = log.read_text(errors="replace").splitlines()
-        if lines:
-            title = f"{log.name}: the last {LOG_LINES} of {len(lines)} lines" if len(lines) > LOG_LINES else log.name
-            sections.append((title, "\n".join(lines[-LOG_LINES:])))
-    return sections
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,7 +14,9 @@ from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentError_, UsageError
 from pytest_kcontroller.loop_thread import LoopThread
 from pytest_kcontroller.model.cluster import Address
-from pytest_kcontroller.runtime.real import RealClock, Recorder
+from pytest_kcontroller.runtime.real import RealClock, Recorder, RunStart
+
+__tracebackhide__ = True  # pytest: a failing call is shown where the test makes it
 
 WAIT_S = 30.0
 """How long a wait goes on if the test does not say it (scaled)."""
@@ -25,19 +27,22 @@ PLANES = ("zk", "control", "data", "client")
 class Net:
     """The links between nodes, and between nodes and ZooKeeper. An end is a node's id or `"zookeeper"`."""
 
-    def __init__(self, loop: LoopThread, cluster: ProcessCluster) -> None:
-        self._loop, self._cluster = loop, cluster
+    def __init__(self, loop: LoopThread, cluster: ProcessCluster, act: Callable[..., None]) -> None:
+        self._loop, self._cluster, self._act = loop, cluster, act
         self._cut: list[tuple[str, str, str]] = []
 
     def cut(self, a: int | str, b: int | str, *, direction: Literal["both", "a-to-b"] = "both") -> None:
         """Nothing passes on the links between `a` and `b` (`a-to-b`: on the links that `a` opens); connections stay open."""
-        for link in self._links(a, b, direction):
+        links = self._links(a, b, direction)
+        self._act("net.cut", a, b, direction=direction)
+        for link in links:
             if link not in self._cut:
                 self._cut.append(link)
                 self._loop.call(self._cluster.cut(*link))
 
     def heal(self, a: int | str | None = None, b: int | str | None = None) -> None:
         """Between `a` and `b`, or everywhere. What was written meanwhile passes."""
+        self._act("net.heal", *(end for end in (a, b) if end is not None))
         wanted = list(self._cut) if a is None or b is None else self._links(a, b, "both")
         for link in wanted:
             if link in self._cut:
@@ -67,16 +72,39 @@ class Net:
 class KCluster:
     """See the fixture. Every method raises EnvironmentError_ if what it does is not observed in time."""
 
-    def __init__(self, loop: LoopThread, cluster: ProcessCluster, seed: int) -> None:
-        self._loop, self._cluster, self._seed = loop, cluster, seed
+    def __init__(self, loop: LoopThread, cluster: ProcessCluster, record: Recorder, ending: set[int]) -> None:
+        self._loop, self._cluster, self._record, self._ending = loop, cluster, record, ending
         self._zk: Any = None
-        self._recorder: Recorder | None = None
-        self.net = Net(loop, cluster)
+        self.net = Net(loop, cluster, self._act)
 
     @classmethod
     def start(cls, loop: LoopThread, settings: ClusterSettings, directory: Path) -> KCluster:
         """`directory` gets `history/`, `logs/` and, at the end, `zookeeper/`. Raises StartError."""
-        return cls(loop, loop.call(ProcessCluster.start(settings, directory)), settings.seed)
+        start, ending = RunStart.now(), set[int]()
+        (directory / "history").mkdir(parents=True, exist_ok=True)
+        record = Recorder(directory / "history" / "engine.jsonl", "engine", RealClock(start))
+
+        def exited(node: int, status: int) -> None:
+            if node not in ending:  # by itself, and not by the test
+                record("process.exited", node=node, status=status)
+
+        async def begin() -> ProcessCluster:
+            return await ProcessCluster.start(settings, directory, run_start=start, on_exit=exited)
+
+        try:
+            return cls(loop, loop.call(begin()), record, ending)
+        except BaseException:
+            record.close()
+            raise
+
+    def _act(self, action: str, *arguments: object, **more: object) -> None:
+        """Records what the test does."""
+        said = [str(argument) for argument in arguments] + [f"{key}={value}" for key, value in more.items()]
+
+        async def record() -> None:  # in the loop, as the ends of nodes are
+            self._record("test.action", action=action, arguments=", ".join(said))
+
+        self._loop.call(record())
 
     # --- what there is
 
@@ -144,6 +172,7 @@ class KCluster:
         assignment: Mapping[int, Sequence[int]] | None = None,
     ) -> None:
         """Writes Kafka's znodes and waits until every partition has a leader. Raises UsageError if the topic exists."""
+        self._act("create_topic", name, partitions=partitions, replication_factor=replication_factor)
         self._loop.call(
             self._cluster.create_topic(
                 name, partitions=partitions, replication_factor=replication_factor, assignment=assignment
@@ -153,24 +182,32 @@ class KCluster:
 
     def kill(self, node: int) -> None:
         """SIGKILL; returns when the process has ended."""
+        self._act("kill", node)
+        self._ending.add(node)
         self._loop.call(self._cluster.kill(node))
 
     def stop(self, node: int) -> None:
         """SIGTERM; returns when the process has ended."""
+        self._act("stop", node)
+        self._ending.add(node)
         self._loop.call(self._cluster.stop_node(node))
 
     def restart(self, node: int) -> None:
         """Starts a node that has ended (ends it first if it runs); returns when it is registered. Raises StartError."""
         if node in self._cluster.running:
             self.stop(node)
+        self._act("restart", node)
+        self._ending.discard(node)
         self._loop.call(self._cluster.restart(node))
 
     def pause(self, node: int) -> None:
         """SIGSTOP."""
+        self._act("pause", node)
         self._loop.call(self._cluster.pause(node))
 
     def resume(self, node: int) -> None:
         """SIGCONT."""
+        self._act("resume", node)
         self._loop.call(self._cluster.resume(node))
 
     def expire_session(self, node: int, mode: Literal["server", "natural"] = "server") -> int:
@@ -180,6 +217,7 @@ class KCluster:
         session up, which takes the session time-out; the link is healed then.
         """
         owner = self._session_of(node)
+        self._act("expire_session", node, mode=mode)
         if mode == "server":
             self._loop.call(self._cluster.expire_session_server(node))
             self._wait_gone(node, owner, WAIT_S)
@@ -262,44 +300,60 @@ class KCluster:
         """Every invariant over the history of this test so far, with ZooKeeper's own log as the witness.
 
         Faults must be healed, and the cluster converged, before: liveness is judged as of now. Raises AssertionError with
-        expected, seen and where for each invariant that is violated or could not be judged.
+        expected, seen and where for each invariant that is violated or could not be judged, and what happened around it.
         """
-        from kcontroller_chaos.history import read_history, zk_import
+        from kcontroller_chaos.decisive import windows
+        from kcontroller_chaos.explain import failures
         from kcontroller_chaos.invariants import check_all
+        from kcontroller_chaos.timeline import nodes_of_sessions
 
-        self._record_now()
+        self._loop.call(self._record_now())
+        history = self._read_history()
+        found = {"invariants": check_all(history), "faults": []}
+        if text := failures(found, windows(history, found, nodes_of_sessions(history))):
+            raise AssertionError(text)
+
+    def last_moments(self) -> list[tuple[str, str]]:
+        """Title and text of what a failed test shows: the last two seconds of its history, and of every log."""
+        from kcontroller_chaos.decisive import last_moments
+        from kcontroller_chaos.explain import events, logs
+        from kcontroller_chaos.timeline import nodes_of_sessions
+
+        history = self._read_history()
+        window = last_moments(history, nodes_of_sessions(history))
+        start = self._cluster.run_start
+        return [
+            ("kcluster: the last moments (run times)", events(window)),
+            *logs(self.directory / "logs", start, window["from_us"], window["to_us"]),
+        ]
+
+    def _read_history(self) -> Any:
+        """With ZooKeeper's log as it is now."""
+        from kcontroller_chaos.history import read_history, zk_import
+
         self._cluster.zookeeper.export_log(self.directory / "zookeeper")
         zk_import(self.directory, self._cluster.run_start)
-        entries = check_all(read_history(self.directory / "history"))
-        bad = [entry for entry in entries if entry["verdict"] != "held"]
-        if bad:
-            raise AssertionError("\n".join(_explained(entry) for entry in bad))
+        return read_history(self.directory / "history")
 
-    def _record_now(self) -> None:
+    async def _record_now(self) -> None:
         """What nodes and ZooKeeper say now, for the invariants about the end."""
-        if self._recorder is None:
-            clock = RealClock(self._cluster.run_start)
-            self._recorder = Recorder(self.directory / "history" / "engine.jsonl", "engine", clock)
         for node in self._cluster.running:
-            if (status := self._loop.call(self._cluster.status(node))) is not None:
-                self._recorder("node.status", **status.record())
-        self._recorder("zk.tree", **self.describe())
+            if (status := await self._cluster.status(node)) is not None:
+                self._record("node.status", **status.record())
+        self._record("zk.tree", **(await self._cluster.tree()).record())
 
     # --- the end
 
     def close(self) -> None:
         """Ends everything; ZooKeeper's transaction log is left in `directory`/zookeeper. Idempotent."""
         try:
-            if self._recorder is not None:
-                self._recorder.close()
             if self._zk is not None:
                 self._zk.stop()
                 self._zk.close()
                 self._zk = None
         finally:
-            self._loop.call(self._cluster.stop(keep_log_in=self.directory / "zookeeper"))
-
-
-def _explained(entry: Mapping[str, Any]) -> str:
-    facts = [f"  {key}: {entry[key]}" for key in ("expected", "seen", "where", "witness") if entry[key]]
-    return "\n".join([f"{entry['verdict']}: {entry['name']}", *facts])
+            self._ending.update(self._cluster.nodes)
+            try:
+                self._loop.call(self._cluster.stop(keep_log_in=self.directory / "zookeeper"))
+            finally:
+                self._record.close()

@@ -8,6 +8,8 @@ from collections.abc import Coroutine
 from concurrent.futures import CancelledError, Future
 from typing import Any, TypeVar
 
+from pytest_kcontroller.errors import KControllerError
+
 T = TypeVar("T")
 
 
@@ -20,7 +22,11 @@ class LoopThread:
         self._thread.start()
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
-        """Runs `work` to its end in the loop. A Ctrl-C cancels it, waits until it has cleaned up, and goes on."""
+        """Runs `work` to its end in the loop. A Ctrl-C cancels it, waits until it has cleaned up, and goes on.
+
+        An error of ours is a sentence: it leaves here without the frames that it went through.
+        """
+        __tracebackhide__ = True
         result: Future[T] = Future()
         tasks: list[asyncio.Task[T]] = []
 
@@ -40,6 +46,8 @@ class LoopThread:
         self._loop.call_soon_threadsafe(begin)
         try:
             return result.result()
+        except KControllerError as failed:
+            raise failed.with_traceback(None) from None
         except KeyboardInterrupt:
             self._loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
             result.exception()

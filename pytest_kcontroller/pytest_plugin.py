@@ -4,8 +4,10 @@ pytest only, and everything else inside the fixtures and items that need it."""
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Generator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,16 +16,18 @@ from pytest_kcontroller.fixtures import (
     _kc_image,
     _kc_loop,
     _kc_zookeeper_server,
-    directory_key,
+    cluster_key,
     failed_key,
     kc_settings,
     kcluster,
-    log_sections,
     toxiproxy,
     zk,
     zookeeper,
 )
 from pytest_kcontroller.options import TIMEOUT_SCALE_VARIABLE, add_options, read_settings
+
+if TYPE_CHECKING:
+    from pytest_kcontroller.kcluster import KCluster
 
 MARKERS = (
     "kcontroller(nodes=3, session_timeout_ms=3000, selectors={}, assignment='striped', config={}): what kcluster is made of",
@@ -62,6 +66,18 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     return campaign_items.collect(file_path, parent)
 
 
+def _sections(item: pytest.Item, cluster: KCluster) -> list[tuple[str, str]]:
+    """What a failed test shows of its cluster. That it cannot be read must not hide the failure itself."""
+    settings = read_settings(item.config)
+    seed = f" --kc-seed={settings.seed}" if settings.seed is not None else ""
+    kept = "removed at the end, see --kc-keep" if settings.keep == "never" else cluster.directory
+    told = [("kcluster: again", f"pytest {shlex.quote(item.nodeid)}{seed}\nhistories and logs: {kept}")]
+    try:
+        return [*cluster.last_moments(), *told]
+    except Exception as bad:  # noqa: BLE001
+        return [("kcluster", f"its history cannot be read: {bad}"), *told]
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
@@ -69,7 +85,6 @@ def pytest_runtest_makereport(
     report = yield
     if report.failed:
         item.stash[failed_key] = True
-        if (directory := item.stash.get(directory_key, None)) is not None:
-            report.sections += log_sections(directory)
-            report.sections.append(("kcluster", f"histories and logs: {directory} (--kc-keep)"))
+        if (cluster := item.stash.get(cluster_key, None)) is not None:
+            report.sections += _sections(item, cluster)
     return report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import difflib
 import hashlib
 import re
@@ -27,9 +28,12 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "object": (dict,),
     "plugin": (str, dict),
     "seeds": (str, list),
+    "names": (list,),
+    "date": (datetime.date,),
 }
 _SAID = {"string": "a text", "integer": "a whole number", "number": "a number", "boolean": "true or false"}
 _SAID |= {"object": "a table", "plugin": "a name or a table", "seeds": '"1..20" or a list of whole numbers'}
+_SAID |= {"names": "a list of names", "date": "a date (without quotes: 2027-03-01)"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +87,16 @@ class FaultSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """A known failure; `until` is its last day, as ISO text."""
+
+    invariant: str
+    faults: tuple[str, ...]
+    reason: str
+    until: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Campaign:
     """A valid campaign file; `sha256` is of its bytes."""
 
@@ -95,6 +109,9 @@ class Campaign:
     topics: tuple[TopicSpec, ...] = ()
     workload: tuple[AdminAction, ...] = ()
     faults: tuple[FaultSpec, ...] = field(default=())
+    expected: tuple[Expected, ...] = ()
+    text: str = field(default="", repr=False)
+    """The file itself."""
 
 
 def load_campaign(path: Path) -> Campaign:
@@ -112,7 +129,7 @@ def load_campaign(path: Path) -> Campaign:
         line = re.search(r"at line (\d+)", str(bad))
         where = f"{path}:{line[1] if line else max(1, len(text.splitlines()))}"
         raise UsageError(f"is no TOML: {bad}", where=where, hint="correct the line") from None
-    return _Reader(str(path), Lines.of(text)).campaign(table, hashlib.sha256(data).hexdigest())
+    return _Reader(str(path), Lines.of(text)).campaign(table, hashlib.sha256(data).hexdigest(), text)
 
 
 def parse_seeds(value: object) -> tuple[int, ...]:
@@ -141,7 +158,7 @@ class _Reader:
     def __init__(self, file: str, lines: Lines) -> None:
         self._file, self._lines = file, lines
 
-    def campaign(self, table: dict[str, Any], sha256: str) -> Campaign:
+    def campaign(self, table: dict[str, Any], sha256: str, text: str) -> Campaign:
         known = {section.name: section for section in keys.sections()}
         for name in table:
             if name not in known:
@@ -166,6 +183,11 @@ class _Reader:
             topics=tuple(TopicSpec(**row) for row in rows["topics"]),
             workload=self._workload(rows["workload"], head["duration_s"]),
             faults=self._faults(rows["faults"], cluster, head["duration_s"]),
+            expected=tuple(
+                Expected(**{**row, "faults": tuple(row["faults"]), "until": row["until"].isoformat()[:10]})
+                for row in rows["expected"]
+            ),
+            text=text,
         )
 
     def _rows(self, section: Section, value: Any) -> list[dict[str, Any]]:
@@ -204,7 +226,7 @@ class _Reader:
             self._fail(section, index, key.name, f"{value} is less than {key.least:g}{unit}", key.help)
         if not key.choices:
             return
-        for name in value if isinstance(value, dict) else (str(value),):
+        for name in value if isinstance(value, dict | list) else (str(value),):
             if name not in key.choices:
                 self._fail(section, index, key.name, f"{name!r} is not known", nearest(name, key.choices))
 

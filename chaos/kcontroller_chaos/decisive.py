@@ -41,6 +41,11 @@ def windows(history: History, verdicts: Mapping[str, Any], nodes: Mapping[str, i
     return found
 
 
+def last_moments(history: History, nodes: Mapping[str, int]) -> dict[str, Any]:
+    """The window at the end of a history: what a test that failed just now did and saw."""
+    return _window(history, nodes, None, max((int(event["t_us"]) for event in history.events), default=0))
+
+
 def _place(history: History, witness: Mapping[str, Any]) -> tuple[Event | None, int]:
     """The event that a witness names and its time; a witness of the state at the end is the end."""
     zxid, t_us = witness.get("zxid"), witness.get("t_us")
@@ -138,6 +143,7 @@ _TOLD = {
     "broker.become-leader": "it leads {topic}-{partition} now (leader epoch {leader_epoch}, controller epoch {epoch})",
     "broker.become-follower": "it follows {leader} for {topic}-{partition} now (controller epoch {epoch})",
     "run.started": "the run starts",
+    "test.action": "the test: {action} {arguments}",
 }
 
 

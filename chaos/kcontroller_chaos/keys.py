@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kcontroller_chaos.faults import Fault, kinds
+from kcontroller_chaos.invariants import invariants
 
 REQUIRED: Any = object()
 """The default of a key that has none."""
@@ -19,7 +20,7 @@ REASONS = ("offline", "reassigned", "preferred", "controlled_shutdown")
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """`type` is a JSON schema type or one of: seeds, plugin. `choices`: the only values; of a table, its only keys."""
+    """`type` is a JSON schema type or one of: seeds, plugin, names, date. `choices`: the only values (of a table: keys)."""
 
     name: str
     type: str
@@ -140,9 +141,36 @@ def faults_section() -> Section:
     )
 
 
+def expected_section() -> Section:
+    names = tuple(invariant.name for invariant in invariants())
+    return Section(
+        "expected",
+        "failures that are known: reported, and no reason for a red exit status until their date",
+        (
+            Key(
+                "invariant",
+                "string",
+                "the one that is violated",
+                REQUIRED,
+                choices=names,
+            ),
+            Key(
+                "faults",
+                "names",
+                "only in runs where faults of all these kinds were applied",
+                [],
+                choices=tuple(kinds()),
+            ),
+            Key("reason", "string", "why it is known, such as the id of an issue", REQUIRED),
+            Key("until", "date", "the last day on which it counts as known", REQUIRED),
+        ),
+        many=True,
+    )
+
+
 def sections() -> tuple[Section, ...]:
     """All sections, in the order of the docs."""
-    return CAMPAIGN, CLUSTER, TOPICS, WORKLOAD, faults_section()
+    return CAMPAIGN, CLUSTER, TOPICS, WORKLOAD, faults_section(), expected_section()
 
 
 def json_schema() -> dict[str, Any]:
@@ -175,6 +203,10 @@ def _key_schema(key: Key) -> dict[str, Any]:
         schema["oneOf"] = [{"type": "string", "pattern": r"^\d+(\.\.\d+)?$"}, _array({"type": "integer"})]
     elif key.type == "plugin":
         schema["type"] = ["string", "object"]
+    elif key.type == "names":
+        return schema | {"type": "array", "items": {"enum": list(key.choices)}, "default": key.default}
+    elif key.type == "date":
+        schema |= {"type": "string", "format": "date"}
     else:
         schema["type"] = key.type
     if key.type == "object" and key.choices:

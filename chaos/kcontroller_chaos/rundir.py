@@ -21,8 +21,11 @@ class RunDirectory:
     path: Path
 
     @classmethod
-    def create(cls, out: Path, campaign: Mapping[str, Any], seed: int, start: RunStart, **facts: Any) -> RunDirectory:
-        """Makes `out/<campaign>/<run-id>/` with a run.json whose verdict is `unknown`. `facts` as in docs/formats.md."""
+    def create(
+        cls, out: Path, campaign: Mapping[str, Any], seed: int, start: RunStart, *, text: str = "", **facts: Any
+    ) -> RunDirectory:
+        """Makes `out/<campaign>/<run-id>/` with the campaign file, whose content is `text`, and a run.json whose
+        verdict is `unknown`. `facts` as in docs/formats.md."""
         began = _utc(start.wall_ns)
         stem = f"{began[:19].replace('-', '').replace(':', '')}-seed-{seed}"
         base = out / campaign["name"]
@@ -30,6 +33,7 @@ class RunDirectory:
         run = cls(_unused(base, stem))
         for part in ("history", "logs", "zookeeper"):
             (run.path / part).mkdir()
+        run.campaign.write_text(text, encoding="utf-8")
         run.write_run(
             {
                 "schema": SCHEMA,
@@ -41,6 +45,9 @@ class RunDirectory:
                 "assignment": "striped",
                 "mutant": None,
                 "noop_fault": None,
+                "plugins": [],
+                "zookeeper_image": None,
+                "expected": [],
                 "versions": {},
                 "commit": None,
                 **facts,
@@ -60,13 +67,9 @@ class RunDirectory:
         return run
 
     def read_run(self) -> dict[str, Any]:
-        try:
-            value = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError) as bad:
-            raise UsageError(f"no run directory: {bad}", where=str(self.path / "run.json")) from None
-        if not isinstance(value, dict):
-            raise UsageError("is no JSON object", where=str(self.path / "run.json"))
-        return value
+        if not (self.path / "run.json").exists():
+            raise UsageError("no run directory: it has no run.json", where=str(self.path))
+        return read_json(self.path / "run.json")
 
     def write_run(self, value: Mapping[str, Any]) -> None:
         write_json(self.path / "run.json", value)
@@ -81,6 +84,10 @@ class RunDirectory:
         return RunStart.decode(self.read_run()["start"])
 
     @property
+    def campaign(self) -> Path:
+        return self.path / "campaign.toml"
+
+    @property
     def history(self) -> Path:
         return self.path / "history"
 
@@ -91,6 +98,17 @@ class RunDirectory:
     @property
     def schedule(self) -> Path:
         return self.path / "schedule.jsonl"
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Raises UsageError: it cannot be read, or is no JSON object."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as bad:
+        raise UsageError(f"cannot be read: {bad}", where=str(path)) from None
+    if not isinstance(value, dict):
+        raise UsageError("is no JSON object", where=str(path))
+    return value
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:

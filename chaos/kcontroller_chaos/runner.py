@@ -7,7 +7,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,9 @@ from kcontroller_chaos.campaign import Campaign
 from kcontroller_chaos.engine import Engine
 from kcontroller_chaos.faults import kinds
 from kcontroller_chaos.feed import Feed, LogSource, Tail
+from kcontroller_chaos.outcome import HELD, exit_status
 from kcontroller_chaos.rundir import RunDirectory
-from kcontroller_chaos.schedule import draw
+from kcontroller_chaos.schedule import Schedule, draw
 from kcontroller_chaos.verdict import ENVIRONMENT, judge
 from pytest_kcontroller import __version__
 from pytest_kcontroller.cluster.cluster import ClusterSettings, ProcessCluster
@@ -52,6 +53,16 @@ class RunResult:
     """verdicts.json; empty if the cluster did not start."""
     error: str = ""
 
+    @property
+    def expected(self) -> tuple[str, ...]:
+        """Why each of its violations is known; empty if there is one that is not."""
+        return tuple(self.details.get("expected", ()))
+
+    @property
+    def status(self) -> int:
+        """As an exit status: a known failure counts as held."""
+        return HELD if self.expected else exit_status(self.verdict)
+
 
 def check(campaign: Campaign, options: Options) -> ClusterSettings:
     """Everything that can be wrong before something starts. Raises UsageError."""
@@ -85,8 +96,11 @@ def _check_noop(campaign: Campaign, noop: str) -> None:
         raise UsageError(what, where="--noop-fault", hint=f"it has: {hint}")
 
 
-async def run_once(campaign: Campaign, seed: int, options: Options) -> RunResult:
-    """Plays and judges. Cancelled, it heals, stops everything and leaves a readable run with the verdict `unknown`."""
+async def run_once(campaign: Campaign, seed: int, options: Options, schedule: Schedule | None = None) -> RunResult:
+    """Plays the campaign's schedule for this seed, or the given one, and judges.
+
+    Cancelled, it heals, stops everything and leaves a readable run with the verdict `unknown`.
+    """
     settings = replace(check(campaign, options), seed=seed)
     start = RunStart.now()
     clock = RealClock(start)
@@ -99,11 +113,15 @@ async def run_once(campaign: Campaign, seed: int, options: Options) -> RunResult
         assignment=settings.assignment,
         mutant=options.mutant,
         noop_fault=options.noop_fault,
+        plugins=list(options.plugins),
+        zookeeper_image=options.zookeeper_image,
+        text=campaign.text,
+        expected=[asdict(known) for known in campaign.expected],
         versions={"kcontroller": __version__, "python": platform.python_version(), **versions(options.zookeeper_image)},
         host={"cpus": len(os.sched_getaffinity(0)), "system": f"{platform.system()} {platform.machine()}"},
         commit=_commit(),
     )
-    schedule = draw(campaign, seed)
+    schedule = schedule or draw(campaign, seed)
     schedule.save(run.schedule)
     record = Recorder(run.history / "engine.jsonl", "engine", clock)
     try:

@@ -32,9 +32,31 @@ def judge(run: Path) -> Entry:
         log_error = str(unreadable)
     history = read_history(directory.history, log_error=log_error)
     value = verdicts(history, _planned(directory.schedule))
+    value["expected"] = known_reasons(value, directory.read_run())
     write_json(run / "verdicts.json", value)
     write_json(run / "timeline.json", timeline(history, value))
     return value
+
+
+def known_reasons(value: Entry, run: Entry) -> list[str]:
+    """Why each violated invariant is a known failure (`[[expected]]`) on the day of the run; empty if one is not.
+
+    A fault of every kind that an entry names must have been applied.
+    """
+    if value["overall"] != VIOLATED:
+        return []
+    applied = {fault["kind"] for fault in value["faults"] if fault["applied_us"] is not None}
+    today = str(run["started"])[:10]
+    current = [
+        known for known in run.get("expected", ()) if today <= known["until"] and applied.issuperset(known["faults"])
+    ]
+    reasons = []
+    for violated in (entry["name"] for entry in value["invariants"] if entry["verdict"] == VIOLATED):
+        found = [known for known in current if known["invariant"] == violated]
+        if not found:
+            return []
+        reasons.append(f"{violated}: {found[0]['reason']}, until {found[0]['until']}")
+    return reasons
 
 
 def _planned(path: Path) -> list[str]:

@@ -22,7 +22,7 @@ INTERNAL_ERROR = 3
 INTERRUPTED = 130
 
 GROUPS = {
-    "Chaos campaigns": ("campaign", "report"),
+    "Chaos campaigns": ("campaign", "replay", "report"),
     "What a campaign can name": ("faults", "invariants", "selectors", "assignments"),
     "Plugins of your own": ("plugins", "run-selector"),
     "Single parts": (),

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
-import signal
-from collections.abc import Coroutine
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from pytest_kcontroller.cli import _plan, explain
-
-if TYPE_CHECKING:
-    from kcontroller_chaos.campaign import Campaign
-    from kcontroller_chaos.runner import Options, RunResult
+from pytest_kcontroller.cli._playing import Planned, play
 
 NAME = "campaign"
 HELP = "play campaign files (run), or show what a seed would do (plan)"
@@ -26,6 +20,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     run_parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="campaign files (TOML)")
     run_parser.add_argument("--seeds", metavar="A..B", help='"1..50", "3" or "1,4,7"; default: those of the file')
     run_parser.add_argument("--out", type=Path, default=Path("runs"), help="where run directories go (default: runs)")
+    run_parser.add_argument(
+        "--shard", default="1/1", metavar="I/N", help="only every N-th run, from the I-th on: for N jobs side by side"
+    )
+    run_parser.add_argument(
+        "--max-seconds", type=float, metavar="S", help="start no new run after so long (the last one is finished)"
+    )
     run_parser.add_argument("--mutant", metavar="NAME", help="put a known bug back into every node")
     run_parser.add_argument(
         "--noop-fault", metavar="KIND[:MODE]", help="inject nothing for this fault: a test of observation"
@@ -45,10 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         examples=[
             "kcontroller campaign run chaos/campaigns/smoke.toml",
             "kcontroller campaign run chaos/campaigns/*.toml --seeds 1..20 --out runs",
+            "kcontroller campaign run chaos/campaigns/*.toml --shard 2/8 --max-seconds 600  # one of eight CI jobs",
             "kcontroller campaign run chaos/campaigns/zombie.toml --mutant KAFKA-6082  # a known bug: status 1",
         ],
-        statuses="0 held, 1 violated, 2 a bad file or option (before anything starts), 4 unknown,\n"
-        "6 environment (something did not start, or a fault was not applied, seen or healed), 130 Ctrl-C",
+        statuses="0 held (an [[expected]] failure counts as held), 1 violated, 2 a bad file or option (before\n"
+        "anything starts), 4 unknown, 5 nothing ran, 6 environment (something did not start, or a fault was not\n"
+        "applied, seen or healed), 130 Ctrl-C",
     )
     _plan.add_arguments(verbs)
 
@@ -58,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     if args.verb == "plan":
         return _plan.run(args)
     from kcontroller_chaos.campaign import load_campaign, parse_seeds
-    from kcontroller_chaos.outcome import aggregate, exit_status
+    from kcontroller_chaos.outcome import aggregate
     from kcontroller_chaos.runner import Options, check
     from pytest_kcontroller.cluster.zookeeper_source import image_of
     from pytest_kcontroller.errors import UsageError
@@ -79,22 +81,13 @@ def run(args: argparse.Namespace) -> int:
     )
     for campaign in campaigns:
         check(campaign, options)
-    work = [(campaign, seeds or campaign.seeds) for campaign in campaigns]
-    try:
-        results = asyncio.run(_until_terminated(_run_all(work, options)))
-    except asyncio.CancelledError:
-        raise KeyboardInterrupt from None
-    return aggregate(exit_status(result.verdict) for result in results)
-
-
-async def _until_terminated(work: Coroutine[Any, Any, list[RunResult]]) -> list[RunResult]:
-    """SIGTERM, which CI systems send, ends a run as Ctrl-C does: faults are healed, everything is stopped."""
-    task = asyncio.ensure_future(work)
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    try:
-        return await task
-    finally:
-        asyncio.get_running_loop().remove_signal_handler(signal.SIGTERM)
+    index, count = _shard(args.shard)
+    planned = [Planned(campaign, seed) for campaign in campaigns for seed in seeds or campaign.seeds]
+    mine = planned[index - 1 :: count]
+    if not mine:
+        print(f"--shard {args.shard}: there are only {len(planned)} runs, none for this shard", file=sys.stderr)
+    results = play(mine, options, max_seconds=args.max_seconds)
+    return aggregate(result.status for result in results)
 
 
 def _selectors(given: list[str]) -> dict[str, str]:
@@ -109,38 +102,10 @@ def _selectors(given: list[str]) -> dict[str, str]:
     return chosen
 
 
-async def _run_all(work: list[tuple[Campaign, tuple[int, ...]]], options: Options) -> list[RunResult]:
-    from kcontroller_chaos.runner import run_once
+def _shard(text: str) -> tuple[int, int]:
+    from pytest_kcontroller.errors import UsageError
 
-    results = []
-    for campaign, seeds in work:
-        for seed in seeds:
-            result = await run_once(campaign, seed, options)
-            results.append(result)
-            print(f"{campaign.name} seed {seed}: {result.verdict} in {result.seconds:.1f} s  {result.path}", flush=True)
-            for line in _why(result):
-                print(f"    {line}", flush=True)
-    return results
-
-
-def _why(result: RunResult) -> list[str]:
-    """What a person must know of a run that did not hold."""
-    lines = [result.error] if result.error else []
-    lines += [
-        f"{place}: a killed writer left this line half; it was left out" for place in result.details.get("cut", ())
-    ]
-    if result.verdict == "held" or not result.details:
-        return lines
-    for invariant in result.details["invariants"]:
-        if invariant["verdict"] == "violated":
-            lines.append(
-                f"{invariant['name']}: {invariant['seen']} ({invariant['where']}); expected {invariant['expected']}"
-            )
-            if invariant["witness"]:
-                lines.append("witness: " + ", ".join(f"{key} {value}" for key, value in invariant["witness"].items()))
-        elif invariant["verdict"] == "unknown":
-            lines.append(f"{invariant['name']}: unknown: {invariant['seen']}")
-    for name, part in result.details["parts"].items():
-        if part["verdict"] == "environment":
-            lines.append(f"not {name}: {part['detail']}")
-    return lines
+    index, _, count = text.partition("/")
+    if not (index.isdigit() and count.isdigit() and 1 <= int(index) <= int(count)):
+        raise UsageError(f"{text!r} is no shard", where="--shard", hint="2/8 is the second of eight")
+    return int(index), int(count)

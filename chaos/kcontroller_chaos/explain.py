@@ -1,0 +1,93 @@
+"""A failure in words, for terminals: what should hold and what was seen, what happened around it, the logs of that time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pytest_kcontroller.runtime.real import RunStart
+
+FACTS = ("expected", "seen", "where", "witness")
+LOG_LINES = 20
+"""At most so many lines of each log are shown."""
+WIDTH = 180
+
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)[,.](\d{3})")
+_READY = '{"ready": true'
+
+
+def facts(entry: Mapping[str, Any]) -> str:
+    """An invariant of verdicts.json: its verdict, and a line each for expected, seen, where and witness."""
+    lines = [f"  {key}: {_said(entry[key])}" for key in FACTS if entry.get(key)]
+    return "\n".join([f"{entry['verdict']}: {entry['name']}", *lines])
+
+
+def _said(value: Any) -> str:
+    return ", ".join(f"{key} {each}" for key, each in value.items()) if isinstance(value, dict) else str(value)
+
+
+def events(window: Mapping[str, Any]) -> str:
+    """A window of timeline.json: run times in seconds; `>` is the event that proves it."""
+    lines = [
+        f"{'>' if event['witness'] else ' '} {event['t_us'] / 1e6:9.3f} s  {event['writer']:<10} {_short(event['text'])}"
+        for event in window["events"]
+    ]
+    if window["left_out"]:
+        lines.append(f"  and {window['left_out']} more that say less")
+    return "\n".join(lines) or "  nothing was recorded then"
+
+
+def failures(verdicts: Mapping[str, Any], windows: Iterable[Mapping[str, Any]]) -> str:
+    """Every invariant that did not hold and every fault that went wrong, each with what happened around it."""
+    around = {(window["about"], window["name"]): window for window in windows}
+    blocks = []
+    for entry in verdicts.get("invariants", ()):
+        if entry["verdict"] != "held":
+            blocks.append(facts(entry) + _around(around.get(("invariant", entry["name"]))))
+    for fault in verdicts.get("faults", ()):
+        if str(fault["status"]).startswith("not-"):
+            name = f"{fault['id']} ({fault['kind']}{':' + fault['mode'] if fault['mode'] else ''})"
+            blocks.append(
+                f"fault {name}: {fault.get('why') or fault['status']}" + _around(around.get(("fault", fault["id"])))
+            )
+    return "\n\n".join(blocks)
+
+
+def _around(window: Mapping[str, Any] | None) -> str:
+    return f"\n  what happened around it:\n{events(window)}" if window is not None else ""
+
+
+def logs(directory: Path, start: RunStart, from_us: int, to_us: int) -> list[tuple[str, str]]:
+    """Title and lines of each log of a time: (run times) from, to. A log without times gives its last lines."""
+    sections = []
+    for path in sorted(directory.glob("*.log")):
+        try:
+            lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError as bad:
+            sections.append((path.name, f"cannot be read: {bad}"))
+            continue
+        told = [line for line in lines if line.strip() and not line.startswith(_READY)]
+        shown = list(_between(told, start, from_us, to_us)) if any(map(_TIME.match, told)) else told
+        if shown:
+            count = f"the last {LOG_LINES} of {len(shown)}" if len(shown) > LOG_LINES else f"{len(shown)}"
+            sections.append((f"{path.name}: {count} lines of that time", "\n".join(shown[-LOG_LINES:])))
+    return sections
+
+
+def _between(lines: Sequence[str], start: RunStart, from_us: int, to_us: int) -> Iterator[str]:
+    """A line without a time (a stack trace) belongs to the line before it."""
+    inside = False
+    for line in lines:
+        if found := _TIME.match(line):
+            at = datetime.fromisoformat(f"{found[1]}T{found[2]}.{found[3]}").replace(tzinfo=UTC)
+            inside = from_us - 1000 <= start.us_of_wall_ms(round(at.timestamp() * 1000)) <= to_us + 1000
+        if inside:
+            yield line
+
+
+def _short(text: str) -> str:
+    shown = "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
+    return shown if len(shown) <= WIDTH else shown[: WIDTH - 1] + "…"

@@ -1,0 +1,143 @@
+"""`kcontroller replay RUN|FILE`: the same schedule again, and whether the verdict comes back."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_kcontroller.cli import explain
+from pytest_kcontroller.cli._playing import Planned, play
+
+if TYPE_CHECKING:
+    from kcontroller_chaos.runner import Options, RunResult
+
+NAME = "replay"
+HELP = "play the schedule of a run again, and see whether its verdict comes back"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "what", type=Path, metavar="RUN|FILE", help="a run directory (one with a run.json), or a campaign file"
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="of a campaign file (default: its first)")
+    parser.add_argument("--times", type=int, default=1, metavar="N", help="how often (default: %(default)s)")
+    parser.add_argument("--out", type=Path, default=Path("runs"), help="where run directories go (default: runs)")
+    explain(
+        parser,
+        examples=[
+            "kcontroller replay runs/zombie/20260102T030405-seed-7",
+            "kcontroller replay runs/zombie/20260102T030405-seed-7 --times 10",
+            "kcontroller replay chaos/campaigns/smoke.toml --seed 3",
+        ],
+        statuses="0 every replay held, 1 one of them violated, 2 no such run or file, 4 unknown, 6 environment,\n"
+        "130 Ctrl-C",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    from kcontroller_chaos.outcome import aggregate
+    from kcontroller_chaos.runner import check
+    from pytest_kcontroller.errors import UsageError
+
+    if args.times < 1:
+        raise UsageError(f"{args.times} is no number of times", where="--times", hint="1 or more")
+    if args.what.is_dir():
+        if args.seed is not None:
+            raise UsageError("a run has its seed", where="--seed", hint="leave it out, or name a campaign file")
+        planned, options, original = _of_run(args.what, args.out)
+    else:
+        planned, options, original = _of_file(args.what, args.seed, args.out), _options(args.out), None
+    check(planned.campaign, options)
+    results = play([planned] * args.times, options)
+    _compare(original, results)
+    return aggregate(result.status for result in results)
+
+
+def _options(out: Path, **given: Any) -> Options:
+    from kcontroller_chaos.runner import Options
+
+    return Options(out=out, **given)
+
+
+def _of_file(path: Path, seed: int | None, out: Path) -> Planned:
+    from kcontroller_chaos.campaign import load_campaign
+
+    campaign = load_campaign(path)
+    return Planned(campaign, campaign.seeds[0] if seed is None else seed)
+
+
+def _of_run(path: Path, out: Path) -> tuple[Planned, Options, Mapping[str, Any]]:
+    """The run's own campaign file, schedule and options. Raises UsageError if it lacks them."""
+    from dataclasses import replace
+
+    from kcontroller_chaos.campaign import load_campaign
+    from kcontroller_chaos.rundir import RunDirectory, read_json
+    from kcontroller_chaos.schedule import Schedule
+    from pytest_kcontroller.errors import UsageError
+
+    directory = RunDirectory.open(path)
+    facts = directory.read_run()
+    if not directory.campaign.exists():
+        hint = "play its campaign file: kcontroller replay FILE --seed N"
+        raise UsageError("this run has no campaign.toml", where=str(path), hint=hint)
+    campaign = load_campaign(directory.campaign)
+    try:
+        campaign = replace(campaign, file=str(facts["campaign"]["file"]))
+        planned = Planned(campaign, int(facts["seed"]), Schedule.load(directory.schedule, int(facts["seed"])))
+        options = _options(
+            out,
+            mutant=facts["mutant"],
+            noop_fault=facts["noop_fault"],
+            selectors=facts["selectors"],
+            assignment=facts["assignment"],
+            plugins=tuple(facts["plugins"]),
+            zookeeper_image=facts["zookeeper_image"],
+        )
+    except (KeyError, TypeError, ValueError) as missing:
+        raise UsageError(f"run.json lacks what a replay needs: {missing!r}", where=str(path / "run.json")) from None
+    verdicts = read_json(path / "verdicts.json") if (path / "verdicts.json").exists() else {}
+    return planned, options, {"overall": facts.get("verdict", "unknown"), **verdicts}
+
+
+def _compare(original: Mapping[str, Any] | None, results: Sequence[RunResult]) -> None:
+    if original is None:
+        return
+    same = sum(1 for result in results if _outcome(result.details or {"overall": result.verdict}) == _outcome(original))
+    print(f"the verdict came back {same} of {len(results)} times: {' '.join(_outcome(original))}")
+    for result in results:
+        if result.details and (difference := _first_difference(original, result.details)):
+            print(f"    {result.path}: {difference}")
+
+
+def _outcome(verdicts: Mapping[str, Any]) -> tuple[str, ...]:
+    """The verdict, and the invariants that are violated."""
+    violated = [entry["name"] for entry in verdicts.get("invariants", ()) if entry["verdict"] == "violated"]
+    return (str(verdicts["overall"]), *violated)
+
+
+def _first_difference(original: Mapping[str, Any], again: Mapping[str, Any]) -> str:
+    """The first decision, by time, that came out otherwise; on real nodes some always may."""
+    before, now = _decisions(original), _decisions(again)
+    for one, other in zip(before, now, strict=False):
+        if one != other:
+            return f"the first decision that differs: {other}; in the original: {one}"
+    if len(before) != len(now):
+        more, where = (now, "only here") if len(now) > len(before) else (before, "only in the original")
+        return f"the first decision that differs: {more[min(len(before), len(now))]}, {where}"
+    return ""
+
+
+def _decisions(verdicts: Mapping[str, Any]) -> list[str]:
+    """Who was elected controller, and which node each fault was on, by time."""
+    found = [
+        (entry["elected_us"], f"node {entry['node']} is controller {n}")
+        for n, entry in enumerate(verdicts.get("elections", ()), start=1)
+    ]
+    found += [
+        (fault["asked_us"], f"{fault['id']} is on node {fault['node']}")
+        for fault in verdicts.get("faults", ())
+        if fault["asked_us"] is not None
+    ]
+    return [text for _, text in sorted(found)]
