@@ -164,13 +164,25 @@ async def status_reader(fd: int) -> asyncio.StreamReader:
     return reader
 
 
+def temporary_name(prefix: str = "kcontroller-") -> str:
+    """A new name for a temporary directory; it says whose it is, so that `kcontroller gc` knows when nobody's."""
+    return f"{prefix}{session_id()}-{secrets.token_hex(4)}"
+
+
+def short_temporary() -> Path:
+    """Where directories with Unix sockets go: the path of such a socket must stay under 108 bytes, whatever TMPDIR is."""
+    usual = Path(tempfile.gettempdir())
+    longest = usual / temporary_name() / "node-249" / "control"
+    return usual if len(os.fsencode(longest)) < 108 or not Path("/tmp").is_dir() else Path("/tmp")
+
+
 @contextlib.contextmanager
 def session_directory(prefix: str = "kcontroller-") -> Iterator[Path]:
     """A new temporary directory that is removed when the block ends, or when this process dies, by SIGKILL too.
 
     A process that looks after it runs before the directory is made. Raises EnvironmentError_ if it cannot.
     """
-    directory = Path(tempfile.gettempdir()) / f"{prefix}{session_id()}-{secrets.token_hex(4)}"
+    directory = Path(tempfile.gettempdir()) / temporary_name(prefix)
     read, write = os.pipe()
     try:
         guard = subprocess.Popen(
