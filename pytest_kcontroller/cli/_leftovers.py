@@ -117,7 +117,7 @@ def _containers() -> list[Item]:
             name=left.name,
             session=left.session,
             detail="",
-            kept=_lives(left.session) if left.owner_lives else "",
+            kept="its owner lives, here or on another machine of this engine" if left.owner_lives else "",
             remove=partial(_remove_container, left.id),
         )
         for left in leftover_containers()
@@ -171,7 +171,6 @@ def _remove(path: Path) -> str:
 
 
 def _lives(session: str) -> str:
-    """A container's owner may also live where this engine serves but we cannot look: on another machine, say."""
     return f"its owner lives: pid {session.partition('-')[0]}"
 
 

@@ -17,6 +17,14 @@ import pytest
 
 from pytest_kcontroller.cli import _leftovers, main
 from pytest_kcontroller.cli._leftovers import Item
+from pytest_kcontroller.cluster.containers import (
+    HOST_LABEL,
+    SESSION_LABEL,
+    engine,
+    host,
+    leftover_containers,
+    remove_container,
+)
 from pytest_kcontroller.cluster.processes import VARIABLE, session_id, temporary_name
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentError_
@@ -154,6 +162,25 @@ def test_a_process_in_a_container_is_left_alone(dead: str, tmp_path: Path) -> No
         inside = [item for item in said if mark in item["detail"] and "unshare" not in item["detail"]]
         process.kill()
     assert [item["why_not"] for item in inside] == ["it is in a container, where pids mean something else"]
+
+
+def test_a_dead_sessions_container_is_removed_and_a_living_ones_is_not(
+    zookeeper_image: str, dead: str, tmp_path: Path
+) -> None:
+    with engine() as client:
+        made = [
+            client.containers.create(zookeeper_image, labels={SESSION_LABEL: session, HOST_LABEL: host()})
+            for session in (dead, session_id())
+        ]
+        try:
+            done = gc(tmp_path, session=dead)
+            assert done.returncode == 0, done.stderr
+            assert f"removed  container {made[0].name} " in done.stdout
+            assert f"kept     container {made[1].name} " in gc(tmp_path, session=session_id()).stdout
+            assert [left.id for left in leftover_containers() if left.session in (dead, session_id())] == [made[1].id]
+        finally:
+            for container in made:
+                remove_container(container.id)
 
 
 def test_what_cannot_be_removed_or_seen_is_said(
