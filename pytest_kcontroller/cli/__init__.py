@@ -22,7 +22,7 @@ INTERNAL_ERROR = 3
 INTERRUPTED = 130
 
 GROUPS = {
-    "Start here": ("doctor",),
+    "Start here": ("doctor", "up"),
     "Chaos campaigns": ("campaign", "report"),
     "What a campaign can name": ("faults", "invariants", "selectors", "assignments"),
     "Plugins of your own": ("plugins", "run-selector"),

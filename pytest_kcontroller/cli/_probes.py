@@ -166,7 +166,7 @@ def _descriptors(name: str) -> Finding:
 
 def _temporary(name: str) -> Finding:
     """A directory, a file and a Unix socket can be made: a node's directory has all three."""
-    from pytest_kcontroller.cluster.processes import short_temporary
+    from pytest_kcontroller.cluster.node_process import short_temporary
 
     place = short_temporary()
     try:

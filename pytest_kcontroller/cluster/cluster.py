@@ -13,8 +13,8 @@ from pytest_kcontroller.cluster.admin import AdminSession
 from pytest_kcontroller.cluster.api import ZOOKEEPER, NodeStatus
 from pytest_kcontroller.cluster.duplicate import close_session
 from pytest_kcontroller.cluster.links import Links
-from pytest_kcontroller.cluster.node_process import NodeProcess
-from pytest_kcontroller.cluster.processes import short_temporary, temporary_name
+from pytest_kcontroller.cluster.node_process import NodeProcess, short_temporary
+from pytest_kcontroller.cluster.processes import temporary_name
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.topics import assign, write_topic
 from pytest_kcontroller.cluster.tree import Tree, read_tree, unconverged

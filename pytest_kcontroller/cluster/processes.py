@@ -169,13 +169,6 @@ def temporary_name(prefix: str = "kcontroller-") -> str:
     return f"{prefix}{session_id()}-{secrets.token_hex(4)}"
 
 
-def short_temporary() -> Path:
-    """Where directories with Unix sockets go: the path of such a socket must stay under 108 bytes, whatever TMPDIR is."""
-    usual = Path(tempfile.gettempdir())
-    longest = usual / temporary_name() / "node-249" / "control"
-    return usual if len(os.fsencode(longest)) < 108 or not Path("/tmp").is_dir() else Path("/tmp")
-
-
 @contextlib.contextmanager
 def session_directory(prefix: str = "kcontroller-") -> Iterator[Path]:
     """A new temporary directory that is removed when the block ends, or when this process dies, by SIGKILL too.
