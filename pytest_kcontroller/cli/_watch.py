@@ -61,6 +61,22 @@ class Watcher:
             self.states.put_nowait(event.state)
 
 
+async def until_asked(settings: ClusterSettings, directory: Path, topics: list[Topic], *, keep: bool) -> None:
+    """SIGTERM, which other programs send, does what Ctrl-C does. Once: a second one must not stop the stopping."""
+    task, loop = asyncio.ensure_future(play(settings, directory, topics, keep=keep)), asyncio.get_running_loop()
+    asked: list[int] = []
+
+    def stop(number: int) -> None:
+        if not asked:
+            print("stopping ...", flush=True)
+            task.cancel()
+        asked.append(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop, number)
+    await task
+
+
 async def play(settings: ClusterSettings, directory: Path, topics: list[Topic], *, keep: bool) -> None:
     """Until it is cancelled. Raises StartError, and EnvironmentError_ if ZooKeeper ends."""
     print(f"starting ZooKeeper and {_nodes(settings.nodes)} ...", flush=True)

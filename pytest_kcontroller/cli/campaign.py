@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import signal
 from collections.abc import Coroutine
 from pathlib import Path
@@ -57,6 +56,8 @@ def run(args: argparse.Namespace) -> int:
     """Validates every file before anything starts; then one run after the other, a line each."""
     if args.verb == "plan":
         return _plan.run(args)
+    import asyncio
+
     from kcontroller_chaos.campaign import load_campaign, parse_seeds
     from kcontroller_chaos.outcome import aggregate, exit_status
     from kcontroller_chaos.runner import Options, check
@@ -89,6 +90,8 @@ def run(args: argparse.Namespace) -> int:
 
 async def _until_terminated(work: Coroutine[Any, Any, list[RunResult]]) -> list[RunResult]:
     """SIGTERM, which CI systems send, ends a run as Ctrl-C does: faults are healed, everything is stopped."""
+    import asyncio
+
     task = asyncio.ensure_future(work)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     try:

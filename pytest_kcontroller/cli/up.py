@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import contextlib
 import re
-import signal
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,7 +14,6 @@ from pytest_kcontroller.cli import INTERRUPTED, explain
 
 if TYPE_CHECKING:
     from pytest_kcontroller.cli._watch import Topic
-    from pytest_kcontroller.cluster.cluster import ClusterSettings
 
 NAME = "up"
 HELP = "start a cluster to play with; Ctrl-C stops it"
@@ -63,6 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    import asyncio
+
+    from pytest_kcontroller.cli._watch import until_asked
     from pytest_kcontroller.cluster.cluster import ClusterSettings
     from pytest_kcontroller.cluster.zookeeper_source import check_zookeeper, image_of
     from pytest_kcontroller.errors import StartError, UsageError
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     settings = ClusterSettings(nodes=args.nodes, session_timeout_ms=args.session_timeout_ms, zookeeper_image=image)
     with _directory(args.keep) as directory:
         try:
-            asyncio.run(_until_asked(settings, directory, topics, keep=args.keep is not None))
+            asyncio.run(until_asked(settings, directory, topics, keep=args.keep is not None))
         except asyncio.CancelledError:
             pass
         except StartError:
@@ -127,21 +127,3 @@ def _directory(keep: Path | None) -> Iterator[Path]:
     if used:
         raise UsageError(f"{keep} is not empty", where="--keep", hint="name a new directory")
     yield keep
-
-
-async def _until_asked(settings: ClusterSettings, directory: Path, topics: list[Topic], *, keep: bool) -> None:
-    """SIGTERM, which other programs send, does what Ctrl-C does. Once: a second one must not stop the stopping."""
-    from pytest_kcontroller.cli._watch import play
-
-    task, loop = asyncio.ensure_future(play(settings, directory, topics, keep=keep)), asyncio.get_running_loop()
-    asked: list[int] = []
-
-    def stop(number: int) -> None:
-        if not asked:
-            print("stopping ...", flush=True)
-            task.cancel()
-        asked.append(number)
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop, number)
-    await task
