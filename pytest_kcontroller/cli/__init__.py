@@ -22,10 +22,11 @@ INTERNAL_ERROR = 3
 INTERRUPTED = 130
 
 GROUPS = {
+    "Start here": ("doctor", "up"),
     "Chaos campaigns": ("campaign", "replay", "report"),
     "What a campaign can name": ("faults", "invariants", "selectors", "assignments"),
     "Plugins of your own": ("plugins", "run-selector"),
-    "Single parts": (),
+    "Single parts and cleaning up": ("node", "gc"),
 }
 """How `--help` arranges the commands; one that is not named here is in the last group."""
 

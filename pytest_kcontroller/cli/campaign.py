@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 from pytest_kcontroller.cli import _plan, explain
-from pytest_kcontroller.cli._playing import Planned, play
 
 NAME = "campaign"
 HELP = "play campaign files (run), or show what a seed would do (plan)"
@@ -62,6 +61,7 @@ def run(args: argparse.Namespace) -> int:
     from kcontroller_chaos.campaign import load_campaign, parse_seeds
     from kcontroller_chaos.outcome import aggregate
     from kcontroller_chaos.runner import Options, check
+    from pytest_kcontroller.cli._playing import Planned, play
     from pytest_kcontroller.cluster.zookeeper_source import image_of
     from pytest_kcontroller.errors import UsageError
 

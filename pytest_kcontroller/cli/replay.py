@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_kcontroller.cli import explain
-from pytest_kcontroller.cli._playing import Planned, play
 
 if TYPE_CHECKING:
     from kcontroller_chaos.runner import Options, RunResult
+    from pytest_kcontroller.cli._playing import Planned
 
 NAME = "replay"
 HELP = "play the schedule of a run again, and see whether its verdict comes back"
@@ -39,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from kcontroller_chaos.outcome import aggregate
     from kcontroller_chaos.runner import check
+    from pytest_kcontroller.cli._playing import play
     from pytest_kcontroller.errors import UsageError
 
     if args.times < 1:
@@ -63,6 +64,7 @@ def _options(out: Path, **given: Any) -> Options:
 
 def _of_file(path: Path, seed: int | None, out: Path) -> Planned:
     from kcontroller_chaos.campaign import load_campaign
+    from pytest_kcontroller.cli._playing import Planned
 
     campaign = load_campaign(path)
     return Planned(campaign, campaign.seeds[0] if seed is None else seed)
@@ -75,6 +77,7 @@ def _of_run(path: Path, out: Path) -> tuple[Planned, Options, Mapping[str, Any]]
     from kcontroller_chaos.campaign import load_campaign
     from kcontroller_chaos.rundir import RunDirectory, read_json
     from kcontroller_chaos.schedule import Schedule
+    from pytest_kcontroller.cli._playing import Planned
     from pytest_kcontroller.errors import UsageError
 
     directory = RunDirectory.open(path)

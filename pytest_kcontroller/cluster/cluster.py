@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import tempfile
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +13,8 @@ from pytest_kcontroller.cluster.admin import AdminSession
 from pytest_kcontroller.cluster.api import ZOOKEEPER, NodeStatus
 from pytest_kcontroller.cluster.duplicate import close_session
 from pytest_kcontroller.cluster.links import Links
-from pytest_kcontroller.cluster.node_process import NodeProcess
+from pytest_kcontroller.cluster.node_process import NodeProcess, short_temporary
+from pytest_kcontroller.cluster.processes import temporary_name
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.topics import assign, write_topic
 from pytest_kcontroller.cluster.tree import Tree, read_tree, unconverged
@@ -62,7 +62,7 @@ class ProcessCluster:
         self.directory = directory.resolve()  # nodes work in directories of their own
         self.run_start = start
         self._on_exit = on_exit
-        self._work = _short_directory()
+        self._work = _new_directory()
         self._draw = NamedRng(settings.seed).stream("cluster/topics").randrange
         self._plugins = load_plugins(settings.plugins)
         self._zookeeper: ZooKeeper | None = None
@@ -380,11 +380,14 @@ class ProcessCluster:
                 shutil.rmtree(self._work, ignore_errors=True)
 
 
-def _short_directory() -> Path:
-    """A temporary directory; a Unix socket's path in it must stay under some 100 bytes, whatever TMPDIR is."""
-    usual = Path(tempfile.gettempdir())
-    short = usual if len(str(usual)) < 60 or not Path("/tmp").is_dir() else Path("/tmp")
-    return Path(tempfile.mkdtemp(prefix="kcontroller-", dir=short))
+def _new_directory() -> Path:
+    """Removed by `stop`, or by ZooKeeper's supervisor if we die; before that one runs, `kcontroller gc` finds it."""
+    directory = short_temporary() / temporary_name()
+    try:
+        directory.mkdir(mode=0o700)
+    except OSError as bad:
+        raise EnvironmentError_(f"no temporary directory could be made: {bad}", where=str(directory)) from None
+    return directory
 
 
 def _session(value: object) -> int:

@@ -78,13 +78,20 @@ def versions(image: str | None = None) -> dict[str, str]:
     """What Java and ZooKeeper say they are; "unknown" where they do not. With an image: its name."""
     if image is not None:
         return {"zookeeper": image}
+    return {"zookeeper": zookeeper_version(), "java": java_version()}
+
+
+def java_version() -> str:
+    """Raises what `find_java` raises."""
     said = subprocess.run([find_java(), "-version"], capture_output=True, text=True, timeout=30, check=False).stderr
-    java = re.search(r'version "([^"]+)"', said)
-    zookeeper = re.search(r"zookeeper-(\d[\d.]*\d)\.jar", zookeeper_classpath())
-    return {
-        "zookeeper": zookeeper.group(1) if zookeeper else "unknown",
-        "java": java.group(1) if java else "unknown",
-    }
+    found = re.search(r'version "([^"]+)"', said)
+    return found.group(1) if found else "unknown"
+
+
+def zookeeper_version() -> str:
+    """Raises what `zookeeper_classpath` raises."""
+    found = re.search(r"zookeeper-(\d[\d.]*\d)\.jar", zookeeper_classpath())
+    return found.group(1) if found else "unknown"
 
 
 def _package(name: str) -> Path | None:

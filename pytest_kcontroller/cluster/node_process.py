@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import sys
+import tempfile
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,16 +15,23 @@ from typing import Any
 
 import psutil
 
-from pytest_kcontroller.cluster.processes import Supervised
+from pytest_kcontroller.cluster.processes import Supervised, temporary_name
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentError_, StartError
-from pytest_kcontroller.node.control import ControlClient, ControlError
+from pytest_kcontroller.node.control import LONGEST_PATH, ControlClient, ControlError
 from pytest_kcontroller.node.settings import NodeSettings
 
 START_S = 15.0
 """A node is registered within this time, unscaled; longer than a dead predecessor's session can still hold its place."""
 ANSWER_S = 2.0
 POLL_S = 0.02
+
+
+def short_temporary() -> Path:
+    """Where the directories of nodes go, whose control sockets must have short paths whatever TMPDIR is."""
+    usual = Path(tempfile.gettempdir())
+    longest = usual / temporary_name() / "node-249" / "control"
+    return usual if len(os.fsencode(longest)) <= LONGEST_PATH or not Path("/tmp").is_dir() else Path("/tmp")
 
 
 class NodeProcess:

@@ -164,13 +164,18 @@ async def status_reader(fd: int) -> asyncio.StreamReader:
     return reader
 
 
+def temporary_name(prefix: str = "kcontroller-") -> str:
+    """A new name for a temporary directory; it says whose it is, so that `kcontroller gc` knows when nobody's."""
+    return f"{prefix}{session_id()}-{secrets.token_hex(4)}"
+
+
 @contextlib.contextmanager
 def session_directory(prefix: str = "kcontroller-") -> Iterator[Path]:
     """A new temporary directory that is removed when the block ends, or when this process dies, by SIGKILL too.
 
     A process that looks after it runs before the directory is made. Raises EnvironmentError_ if it cannot.
     """
-    directory = Path(tempfile.gettempdir()) / f"{prefix}{session_id()}-{secrets.token_hex(4)}"
+    directory = Path(tempfile.gettempdir()) / temporary_name(prefix)
     read, write = os.pipe()
     try:
         guard = subprocess.Popen(

@@ -54,7 +54,7 @@ def test_the_overview_names_every_command_once_with_its_line() -> None:
 
 def test_a_command_without_a_group_is_in_the_last_one() -> None:
     commands = {"new": SimpleNamespace(HELP="tries", add_arguments=lambda parser: None)}
-    assert "Single parts:\n  new           tries\n" in cli._parser(commands).format_help()  # type: ignore[arg-type]
+    assert "Single parts and cleaning up:\n  new           tries\n" in cli._parser(commands).format_help()  # type: ignore[arg-type]
 
 
 def test_the_version_is_said(capsys: pytest.CaptureFixture[str]) -> None:

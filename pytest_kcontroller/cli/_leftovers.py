@@ -1,0 +1,183 @@
+"""What sessions that have ended left on this machine: one finder for each kind of thing, in `KINDS`.
+
+A finder gives everything of ours that it sees, also what a living owner has (`kept` says so), and raises EnvironmentError_
+if it cannot look.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import psutil
+
+from pytest_kcontroller.cluster.containers import leftover_containers, remove_container
+from pytest_kcontroller.cluster.node_process import short_temporary
+from pytest_kcontroller.cluster.processes import VARIABLE, Leftover, leftovers, owner_lives
+from pytest_kcontroller.errors import EnvironmentError_, MissingExtraError
+
+END_S, END_TRIES = 5.0, 100
+DIRECTORY = re.compile(r"kcontroller-(\d+-\d+)-[0-9a-f]{8}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """`kept` says why it must not be touched; empty: nobody looks after it. `remove` returns why it could not be removed."""
+
+    kind: str
+    name: str
+    session: str
+    detail: str
+    kept: str
+    remove: Callable[[], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """`problem` is why this kind could not be looked at."""
+
+    kind: str
+    items: tuple[Item, ...]
+    problem: str = ""
+
+
+def survey() -> list[Found]:
+    """Every kind, in the order in which they are to be removed."""
+    return [_look(kind, finder) for kind, finder in KINDS.items()]
+
+
+def _look(kind: str, finder: Callable[[], list[Item]]) -> Found:
+    try:
+        return Found(kind, tuple(finder()))
+    except (EnvironmentError_, MissingExtraError) as unseen:
+        return Found(kind, (), unseen.what)
+
+
+def _processes() -> list[Item]:
+    own = {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
+    return [
+        Item(
+            kind="process",
+            name=str(left.pid),
+            session=left.session,
+            detail=left.command,
+            kept=_why_kept(left),
+            remove=partial(_end, left),
+        )
+        for left in leftovers()
+        if left.pid not in own  # started from a shell of a dead session, we would end ourselves
+    ]
+
+
+def _why_kept(left: Leftover) -> str:
+    if left.owner_lives:
+        return _lives(left.session)
+    if _namespace(left.pid) != _namespace(os.getpid()):
+        return "it is in a container, where pids mean something else"
+    return ""
+
+
+def _namespace(pid: int) -> str:
+    """Of pids; empty where there is no such thing, and for a process that has just ended."""
+    try:
+        return str(Path(f"/proc/{pid}/ns/pid").readlink())
+    except OSError:
+        return ""
+
+
+def _end(left: Leftover) -> str:
+    """SIGKILL, if this pid is still the process that was found: a pid can be given anew."""
+    try:
+        process = psutil.Process(left.pid)
+        if process.environ().get(VARIABLE) != left.session:
+            return ""
+        process.kill()
+        for _ in range(END_TRIES):
+            if process.status() == psutil.STATUS_ZOMBIE:  # it has ended, and its parent has not asked how
+                return ""
+            with contextlib.suppress(psutil.TimeoutExpired):
+                process.wait(END_S / END_TRIES)
+    except psutil.NoSuchProcess:
+        return ""
+    except psutil.AccessDenied as refused:
+        return f"it could not be ended: {refused}"
+    return f"it has not ended within {END_S:g} s after SIGKILL"
+
+
+def _containers() -> list[Item]:
+    return [
+        Item(
+            kind="container",
+            name=left.name,
+            session=left.session,
+            detail="",
+            kept="its owner lives, here or on another machine of this engine" if left.owner_lives else "",
+            remove=partial(_remove_container, left.id),
+        )
+        for left in leftover_containers()
+    ]
+
+
+def _remove_container(name: str) -> str:
+    try:
+        remove_container(name)
+    except EnvironmentError_ as refused:
+        return refused.what
+    return ""
+
+
+def _directories() -> list[Item]:
+    items = []
+    for place in sorted({Path(tempfile.gettempdir()), short_temporary()}):
+        try:
+            names = sorted(entry.name for entry in os.scandir(place) if _is_ours(entry))
+        except OSError as refused:
+            raise EnvironmentError_(f"{place}: {refused.strerror}") from None
+        items += [_directory(place / name) for name in names]
+    return items
+
+
+def _is_ours(entry: os.DirEntry[str]) -> bool:
+    is_directory = DIRECTORY.fullmatch(entry.name) is not None and entry.is_dir(follow_symlinks=False)
+    return is_directory and entry.stat(follow_symlinks=False).st_uid == os.getuid()
+
+
+def _directory(path: Path) -> Item:
+    session = path.name.split("-", 1)[1].rpartition("-")[0]
+    return Item(
+        kind="directory",
+        name=str(path),
+        session=session,
+        detail="",
+        kept=_lives(session) if owner_lives(session) else "",
+        remove=partial(_remove, path),
+    )
+
+
+def _remove(path: Path) -> str:
+    try:
+        shutil.rmtree(path)
+    except FileNotFoundError:
+        return ""
+    except OSError as refused:
+        return f"it was not removed: {refused}"
+    return ""
+
+
+def _lives(session: str) -> str:
+    return f"its owner lives: pid {session.partition('-')[0]}"
+
+
+KINDS: dict[str, Callable[[], list[Item]]] = {
+    "processes": _processes,
+    "containers": _containers,
+    "directories": _directories,
+}
+"""What still runs may write into a directory: directories last. Another kind of thing needs a finder here."""

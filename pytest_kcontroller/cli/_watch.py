@@ -1,0 +1,190 @@
+"""The cluster of `kcontroller up`: started, shown, and watched."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_kcontroller.cli._text import columns, labelled
+from pytest_kcontroller.cluster.cluster import ClusterSettings, ProcessCluster
+from pytest_kcontroller.cluster.timing import scaled
+from pytest_kcontroller.errors import EnvironmentError_
+from pytest_kcontroller.runtime.nursery import Nursery
+from pytest_kcontroller.zookeeper.kazoo_session import KazooConnector
+from pytest_kcontroller.zookeeper.session import (
+    ConnectionLossError,
+    Exists,
+    SessionEvent,
+    SessionExpiredError,
+    SessionState,
+    StateEvent,
+    ZkSession,
+)
+from pytest_kcontroller.zookeeper.znodes import CONTROLLER
+
+WAIT_S = 30.0
+SESSION_MS = 60_000
+
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    name: str
+    partitions: int
+    replicas: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    node: int
+    status: int
+
+
+class Watcher:
+    """What there is to say: ends of nodes, and what our own ZooKeeper session hears."""
+
+    def __init__(self) -> None:
+        self.news: asyncio.Queue[SessionEvent | Exit] = asyncio.Queue()
+        self.states: asyncio.Queue[SessionState] = asyncio.Queue()
+
+    def exited(self, node: int, status: int) -> None:
+        self.news.put_nowait(Exit(node, status))
+
+    def heard(self, event: SessionEvent) -> None:
+        self.news.put_nowait(event)
+        if isinstance(event, StateEvent):
+            self.states.put_nowait(event.state)
+
+
+async def until_asked(settings: ClusterSettings, directory: Path, topics: list[Topic], *, keep: bool) -> None:
+    """SIGTERM, which other programs send, does what Ctrl-C does. Once: a second one must not stop the stopping."""
+    task, loop = asyncio.ensure_future(play(settings, directory, topics, keep=keep)), asyncio.get_running_loop()
+    asked: list[int] = []
+
+    def stop(number: int) -> None:
+        if not asked:
+            print("stopping ...", flush=True)
+            task.cancel()
+        asked.append(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop, number)
+    await task
+
+
+async def play(settings: ClusterSettings, directory: Path, topics: list[Topic], *, keep: bool) -> None:
+    """Until it is cancelled. Raises StartError, and EnvironmentError_ if ZooKeeper ends."""
+    print(f"starting ZooKeeper and {_nodes(settings.nodes)} ...", flush=True)
+    watcher = Watcher()
+    cluster = await ProcessCluster.start(settings, directory, on_exit=watcher.exited)
+    try:
+        async with Nursery() as tasks:
+            # Beside all else: what asks a ZooKeeper that has ended waits for ever.
+            tasks.start(_guard(cluster, watcher), name="guard")
+            connector = KazooConnector(str(cluster.zookeeper.address), timeout_ms=SESSION_MS)
+            session = await connector.open(watcher.heard)
+            for topic in topics:
+                await cluster.create_topic(topic.name, partitions=topic.partitions, replication_factor=topic.replicas)
+            await cluster.wait_for_controller(timeout_s=scaled(WAIT_S))
+            await cluster.wait_until_converged(timeout_s=scaled(WAIT_S))
+            print("\n".join(await _shown(cluster, topics)), flush=True)
+            say = _clock()
+            while True:
+                try:
+                    await _watch(cluster, session, watcher, say)
+                finally:
+                    await session.close()
+                session = await connector.open(watcher.heard)
+    finally:
+        await cluster.stop(keep_log_in=directory / "zookeeper" if keep else None)
+
+
+async def _guard(cluster: ProcessCluster, watcher: Watcher) -> None:
+    """Raises EnvironmentError_ when the connection is lost and ZooKeeper does not answer at all."""
+    while True:
+        state = await watcher.states.get()
+        if state == SessionState.SUSPENDED and not await cluster.zookeeper.four_letter_word("srvr"):
+            raise EnvironmentError_("ZooKeeper has ended", where=str(cluster.directory / "logs"))
+
+
+def _clock() -> Say:
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    return lambda what: print(f"[{loop.time() - began:8.1f} s] {what}", flush=True)
+
+
+async def _shown(cluster: ProcessCluster, topics: list[Topic]) -> list[str]:
+    tree = await cluster.tree()
+    timeouts = await cluster.zookeeper.session_timeouts_ms()
+    status = await cluster.status(cluster.nodes[0])
+    granted = cluster.session_timeout_ms if status is None else timeouts.get(status.session, cluster.session_timeout_ms)
+    facts = [
+        ("bootstrap servers", ",".join(str(broker.address) for _, broker in sorted(tree.brokers.items()))),
+        ("ZooKeeper", str(cluster.zookeeper.address)),
+        ("session time-out", f"{granted} ms"),
+        ("logs", str(cluster.directory / "logs")),
+    ]
+    if topics:
+        facts.append(("topics", ", ".join(f"{t.name} ({t.partitions} x {t.replicas})" for t in topics)))
+    rows = [
+        (
+            f"node {node}",
+            str(broker.address),
+            f"pid {cluster.process(node).pid}",
+            f"controller, epoch {tree.epoch}" if node == tree.controller else "",
+        )
+        for node, broker in sorted(tree.brokers.items())
+    ]
+    verb = "is" if len(tree.brokers) == 1 else "are"
+    if tree.controller in cluster.running and len(cluster.running) > 1:
+        facts.append(
+            ("try", f"kill -9 {cluster.process(tree.controller).pid}   (the controller: another node takes over)")
+        )
+    return [
+        f"{_nodes(len(tree.brokers))} {verb} up; Ctrl-C stops everything",
+        *labelled(facts, indent="  "),
+        *columns(rows, indent="  "),
+    ]
+
+
+def _nodes(count: int) -> str:
+    return f"{count} node{'' if count == 1 else 's'}"
+
+
+async def _watch(cluster: ProcessCluster, session: ZkSession, watcher: Watcher, say: Say) -> None:
+    """A line for each change of controller and each end of a node; returns when the session has expired."""
+    seen = await _reign(cluster, session)
+    while True:
+        match await watcher.news.get():
+            case Exit(node, status):
+                left = ", ".join(map(str, cluster.running)) or "none"
+                say(f"node {node} ended {_how(status)}; nodes that run: {left}; its log: {cluster.process(node).log}")
+                continue
+            case StateEvent(SessionState.SUSPENDED):
+                continue
+        try:
+            now = await _reign(cluster, session)
+        except ConnectionLossError:
+            continue  # it is asked again when the connection is back
+        except SessionExpiredError:
+            return
+        if now != seen:
+            controller, epoch = now
+            say("no controller" if controller is None else f"controller: node {controller}, epoch {epoch}")
+            seen = now
+
+
+async def _reign(cluster: ProcessCluster, session: ZkSession) -> tuple[int | None, int]:
+    """Who /controller names, and the epoch; the watch is set before they are read."""
+    await session.submit(Exists(CONTROLLER, watch=True))
+    tree = await cluster.tree()
+    return tree.controller, tree.epoch
+
+
+def _how(status: int) -> str:
+    return f"by {signal.Signals(-status).name}" if status < 0 else f"with status {status}"

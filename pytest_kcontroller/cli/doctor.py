@@ -1,0 +1,94 @@
+"""`kcontroller doctor`: what is here, what can run with it, and how to get the rest."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_kcontroller import __version__
+from pytest_kcontroller.cli import explain
+from pytest_kcontroller.cli._text import columns, labelled
+
+if TYPE_CHECKING:
+    from pytest_kcontroller.cli._probes import Finding
+
+NAME = "doctor"
+HELP = "say what is here, what can run with it, and how to get what is missing"
+
+ENVIRONMENT = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """What somebody may want to use, and the probes that it cannot do without."""
+
+    name: str
+    needs: tuple[str, ...]
+    required: bool = False
+    """Whether doctor's exit status depends on it."""
+
+
+SURROUNDINGS = ("proxies", "loopback", "descriptors", "temporary", "plugins", "settings")
+CLUSTER = ("java", "zookeeper", *SURROUNDINGS)
+FEATURES = (
+    Feature("backend process", CLUSTER, required=True),
+    Feature("fixtures kcluster, zookeeper, zk", CLUSTER, required=True),
+    Feature("fixture toxiproxy", ("proxies", "toxiproxy client")),
+    Feature("campaigns", CLUSTER, required=True),
+    Feature("report", ("java", "spark", "jinja2")),
+    Feature("ZooKeeper in a container", ("docker client", "docker engine", *SURROUNDINGS)),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
+    explain(
+        parser,
+        examples=["kcontroller doctor", "kcontroller doctor --json"],
+        statuses="0 fixtures and campaigns can run here, 6 something that they need is missing",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    from pytest_kcontroller.cli._probes import look
+
+    findings = {finding.name: finding for finding in look()}
+    ready = all(not _lacks(feature, findings) for feature in FEATURES if feature.required)
+    print(json.dumps(_record(findings, ready), indent=2) if args.json else "\n".join(_text(findings, ready)))
+    return 0 if ready else ENVIRONMENT
+
+
+def _lacks(feature: Feature, findings: Mapping[str, Finding]) -> list[Finding]:
+    return [findings[name] for name in feature.needs if findings[name].status == "missing"]
+
+
+def _record(findings: Mapping[str, Finding], ready: bool) -> dict[str, object]:
+    features = [
+        {"name": feature.name, "ready": not (lacks := _lacks(feature, findings)), "lacks": [f.name for f in lacks]}
+        for feature in FEATURES
+    ]
+    found = [dataclasses.asdict(finding) for finding in findings.values()]
+    return {"version": __version__, "ready": ready, "findings": found, "features": features}
+
+
+def _text(findings: Mapping[str, Finding], ready: bool) -> list[str]:
+    system = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
+    lines = [f"pytest-kcontroller {__version__}, {system}", "", "What is here:"]
+    width = max(map(len, findings)) + 8
+    lines += labelled([(f"{f.status:<8}{f.name}".ljust(width), f.said) for f in findings.values()], indent="  ")
+    lines += ["", "What can run:"]
+    rows = []
+    for feature in FEATURES:
+        lacks = ", ".join(finding.name for finding in _lacks(feature, findings))
+        rows.append(("not yet" if lacks else "ready", feature.name, f"it lacks: {lacks}" if lacks else ""))
+    lines += columns(rows, indent="  ")
+    advised = [(finding.name, finding.how) for finding in findings.values() if finding.how]
+    if advised:
+        lines += ["", "What to do:", *labelled(advised, indent="  ")]
+    answer = "Fixtures and campaigns can run here." if ready else "Fixtures and campaigns cannot run here yet."
+    return [*lines, "", answer]

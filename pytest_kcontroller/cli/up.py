@@ -1,0 +1,129 @@
+"""`kcontroller up`: a cluster to play with, until Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_kcontroller.cli import INTERRUPTED, explain
+
+if TYPE_CHECKING:
+    from pytest_kcontroller.cli._watch import Topic
+
+NAME = "up"
+HELP = "start a cluster to play with; Ctrl-C stops it"
+
+MOST_NODES = 200
+"""A node's proxies listen on 127.x.<id + 1>.y."""
+_TOPIC = re.compile(r"([A-Za-z0-9._-]{1,249})(?::(\d+)(?::(\d+))?)?")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--nodes", type=int, default=3, metavar="N", help="how many (default: %(default)s)")
+    parser.add_argument(
+        "--session-timeout-ms",
+        type=int,
+        default=3000,
+        metavar="MS",
+        help="ZooKeeper session time-out that the nodes ask for (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--topic",
+        action="append",
+        default=[],
+        metavar="NAME[:PARTITIONS[:REPLICAS]]",
+        help="a topic to create; both numbers are 1 if left out; may be repeated",
+    )
+    parser.add_argument(
+        "--zookeeper",
+        choices=("embedded", "container"),
+        default="embedded",
+        help="where ZooKeeper runs (default: %(default)s)",
+    )
+    parser.add_argument("--zookeeper-image", metavar="IMAGE", help="of the container (default: zookeeper:3.9)")
+    parser.add_argument(
+        "--keep", type=Path, metavar="DIR", help="histories and logs go there and stay (default: they are removed)"
+    )
+    explain(
+        parser,
+        examples=[
+            "kcontroller up",
+            "kcontroller up --nodes 5 --topic orders:6:3 --topic audit --session-timeout-ms 1000",
+        ],
+        statuses="130 after Ctrl-C or SIGTERM, 2 a bad option, 6 it did not start, or ZooKeeper ended",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    import asyncio
+
+    from pytest_kcontroller.cli._watch import until_asked
+    from pytest_kcontroller.cluster.cluster import ClusterSettings
+    from pytest_kcontroller.cluster.zookeeper_source import check_zookeeper, image_of
+    from pytest_kcontroller.errors import StartError, UsageError
+
+    if not 1 <= args.nodes <= MOST_NODES:
+        raise UsageError(f"1 to {MOST_NODES} nodes are possible, not {args.nodes}", where="--nodes")
+    if args.session_timeout_ms < 1:
+        raise UsageError(
+            f"{args.session_timeout_ms} is no time", where="--session-timeout-ms", hint="1000, for example"
+        )
+    topics = _topics(args.topic, args.nodes)
+    image = image_of(args.zookeeper, args.zookeeper_image)
+    check_zookeeper(image)
+    settings = ClusterSettings(nodes=args.nodes, session_timeout_ms=args.session_timeout_ms, zookeeper_image=image)
+    with _directory(args.keep) as directory:
+        try:
+            asyncio.run(until_asked(settings, directory, topics, keep=args.keep is not None))
+        except asyncio.CancelledError:
+            pass
+        except StartError:
+            if args.keep is None:
+                print("kcontroller: what was written is removed; with --keep DIR it stays", file=sys.stderr)
+            raise
+    print("stopped; " + ("nothing is left" if args.keep is None else f"histories and logs are in {args.keep}"))
+    return INTERRUPTED
+
+
+def _topics(given: Sequence[str], nodes: int) -> list[Topic]:
+    from pytest_kcontroller.cli._watch import Topic
+    from pytest_kcontroller.errors import UsageError
+
+    topics: list[Topic] = []
+    for text in given:
+        if (found := _TOPIC.fullmatch(text)) is None or found[1] in (".", ".."):
+            raise UsageError(f"{text!r} is not NAME[:PARTITIONS[:REPLICAS]]", where="--topic", hint="orders:6:3")
+        topic = Topic(found[1], int(found[2] or 1), int(found[3] or 1))
+        if topic.partitions < 1 or topic.replicas < 1:
+            raise UsageError(f"{text!r} has none of something", where="--topic", hint="numbers are 1 or more")
+        if topic.replicas > nodes:
+            what = f"{topic.replicas} replicas of {topic.name} do not fit on {nodes} nodes"
+            raise UsageError(what, where="--topic", hint="start more nodes (--nodes), or ask for fewer replicas")
+        if topic.name in [other.name for other in topics]:
+            raise UsageError(f"two topics are called {topic.name}", where="--topic")
+        topics.append(topic)
+    return topics
+
+
+@contextlib.contextmanager
+def _directory(keep: Path | None) -> Iterator[Path]:
+    from pytest_kcontroller.cluster.processes import session_directory
+    from pytest_kcontroller.errors import UsageError
+
+    if keep is None:
+        with session_directory() as directory:
+            yield directory
+        return
+    try:
+        keep.mkdir(parents=True, exist_ok=True)
+        used = any(keep.iterdir())
+    except OSError as refused:
+        raise UsageError(f"{keep}: {refused.strerror}", where="--keep") from None
+    if used:
+        raise UsageError(f"{keep} is not empty", where="--keep", hint="name a new directory")
+    yield keep
