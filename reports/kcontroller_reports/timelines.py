@@ -120,9 +120,10 @@ def _timeline(value: Mapping[str, Any]) -> Timeline:
 
     controllers, leaders = rows("controllers", _controller), rows("leaders", _leader)
     sessions, faults = rows("sessions", _session), rows("faults", _fault)
-    begins = [span.from_us for span in (*controllers, *leaders, *sessions)]
-    started = value["started_us"]
-    first = min([*begins, *([_int(started)] if started is not None else [])], default=0)
+    begins: list[int] = [span.from_us for span in (*controllers, *leaders, *sessions)]
+    if value["started_us"] is not None:
+        begins.append(_int(value["started_us"]))
+    first = min(begins, default=0)
     return Timeline(
         from_us=min(first, last),
         to_us=last,

@@ -46,13 +46,13 @@ def test_the_python_examples_pass(docs_project: Callable[..., Any]) -> None:
 def test_a_page_adds_a_selector_a_fault_and_an_invariant(docs_project: Callable[..., Any]) -> None:
     project = docs_project([block for block in blocks() if block.page == EXTENDING], with_engine=True)
     passed(project.pytest(), tests=3)
-    (play,) = commands("kcontroller", EXTENDING)
-    program = "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"
-    ran = project.run(sys.executable, "-c", program, *play.words[1:])
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    program = (sys.executable, "-c", "import sys; from pytest_kcontroller.cli import main; sys.exit(main())")
+    for command in commands("kcontroller", EXTENDING):
+        ran = project.run(*program, *command.words[1:])
+        assert ran.returncode == 0, f"{command.where}: {command.text}\n{ran.stdout}{ran.stderr}"
     (verdicts,) = project.path.glob("runs/ghost/*/verdicts.json")
     assert '"isr-not-empty"' in verdicts.read_text()
-    ran = project.run(sys.executable, "-c", program, *play.words[1:], "--noop-fault", "ghost_broker")
+    ran = project.run(*program, "campaign", "run", "ghost.toml", "--out", "runs", "--noop-fault", "ghost_broker")
     assert ran.returncode == 6, "the ghost is seen although there is none:\n" + ran.stdout + ran.stderr
 
 
