@@ -132,8 +132,10 @@ async def run_once(campaign: Campaign, seed: int, options: Options, schedule: Sc
         raise
     except EnvironmentError_ as failed:
         record("run.failed", error=str(failed))
-        run.end(clock.wall_ms() * 1_000_000, ENVIRONMENT)
-        return RunResult(run.path, ENVIRONMENT, clock.now_us() / 1e6, {}, str(failed))
+        details = judge(run.path)  # environment, unless a violation was proven before
+        run.end(clock.wall_ms() * 1_000_000, details["overall"])
+        shown = {} if details["overall"] == ENVIRONMENT else details
+        return RunResult(run.path, details["overall"], clock.now_us() / 1e6, shown, str(failed))
     finally:
         record.close()
     details = judge(run.path)

@@ -82,7 +82,10 @@ def verdicts(history: History, planned: Sequence[str] = ()) -> Entry:
             "verdict": ENVIRONMENT,
             "detail": "; ".join(filter(None, (parts["observed"]["detail"], why))),
         }
-    ended = bool(history.of("run.ended")) or history.tree is not None
+    failed = [str(event["error"]) for event in history.of("run.failed")]
+    if failed:
+        parts["injected"] = {"verdict": ENVIRONMENT, "detail": f"the cluster failed: {failed[-1]}"}
+    ended = bool(history.of("run.ended") or failed) or history.tree is not None
     return {
         "schema": 1,
         "overall": overall(parts, invariants, ended=ended),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 #: A longer text of a file is cut, and says so: nobody reads it, and one name must not fill a report.
-LONGEST = 2_000
+LONGEST = 1_000
 
 
 def printable(text: str, longest: int = LONGEST) -> str:

@@ -184,3 +184,11 @@ def test_a_recovery_without_an_end_is_told_from_nothing_to_recover() -> None:
     assert recoveries(*seen, *END) == {"f": ("nothing to recover", None)}
     assert recoveries(*seen) == {"f": ("no", None)}, "the run was killed: nobody knows"
     assert recoveries(*seen, elected(10, "0xb", 2, 2), *END) == {"f": ("no", None)}, "no failover was seen"
+
+
+def test_a_cluster_that_failed_is_environment_with_its_reason_and_a_proven_violation_stands() -> None:
+    failed = event(950, "run.failed", error="ZooKeeper did not start")
+    said = verdicts(History((failed,)))
+    assert said["overall"] == "environment"
+    assert said["parts"]["injected"]["detail"] == "the cluster failed: ZooKeeper did not start"
+    assert verdicts(History((*ZOMBIE, state(70, "0xa", 1, 1, 3), failed)))["overall"] == "violated"

@@ -1,0 +1,195 @@
+"""The files of a big or odd report, from values: what is cut is said, and the worst stays."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+
+from kcontroller_reports.block import block_text, make_block
+from kcontroller_reports.junit import junit_xml
+from kcontroller_reports.markdown import LIMIT, append_summary, plain, report_md
+from kcontroller_reports.page import page_html
+from kcontroller_reports.summary import SHOWN_FAULTS, Failure, Fault, FaultKind, FaultTrouble, Recovery, Run, Summary
+from kcontroller_reports.summary_json import summary_json
+from kcontroller_reports.timelines import MOST_SPANS, Timeline, read_timeline
+from kcontroller_reports.words import milliseconds, printable, seconds, short
+
+HELD = dict.fromkeys(("injected", "observed", "invariants", "healed"), "held")
+RUN = Run(
+    campaign="smoke", seed=1, run="r", directory="runs/smoke/r", verdict="held", **HELD, reason=None, overloaded=0,
+    backend="process", zookeeper="3.9", kcontroller="0.1", python="3.11", java="17", cpus="4", system="Linux x86_64",
+    assignment="striped", campaign_file="smoke.toml", mutant=None, noop_fault=None, commit="4f2a91c", duration_us=5_000_000,
+)  # fmt: skip
+FAILURE = Failure(
+    verdict="violated", cause="no-stale-epoch-write", runs=1, campaign="smoke", campaign_file="smoke.toml", seed=1, run="r",
+    directory="runs/smoke/r", backend="process", mutant=None, noop_fault=None, expected="", seen="", where="", kind="safety",
+    witness=None, parts=HELD, faults=("kill (node 1)",),
+)  # fmt: skip
+
+
+def summary(runs: tuple[Run, ...] = (RUN,), failures: tuple[Failure, ...] = (), **more: Any) -> Summary:
+    empty: dict[str, Any] = dict.fromkeys(("recovery", "invariants", "fault_kinds", "fault_troubles", "faults"), ())
+    given = {**empty, "fault_count": 0, "failure_faults": {f.directory: () for f in failures}, **more}
+    return Summary(runs=runs, failures=failures, **given)
+
+
+def drawn_timeline(leaders: int = 200) -> dict[str, Any]:
+    rows = [
+        {"topic": f"t{n % 40}", "partition": 0, "leader": n % 3, "leader_epoch": n, "controller_epoch": 1}
+        | {"from_us": n * 10_000, "to_us": (n + 40) * 10_000}
+        for n in range(leaders)
+    ]
+    event = {"t_us": 1_000_000, "writer": "zookeeper", "text": "a write " * 20, "witness": True}
+    window = {"about": "invariant", "name": "cause 1", "at_us": 1_000_000, "from_us": 0, "to_us": 3_000_000}
+    controller = {"view": "zookeeper", "node": 1, "epoch": 1, "session": "0xa", "from_us": 0, "to_us": None}
+    return {
+        "schema": 1, "started_us": 0, "ended_us": 3_000_000, "last_us": 3_000_000, "controllers": [controller],
+        "leaders": rows, "sessions": [], "faults": [], "windows": [{**window, "left_out": 7, "events": [event] * 40}],
+    }  # fmt: skip
+
+
+def big(root: Path, long: str = "x" * 400) -> Summary:
+    """500 runs, each violated for a cause of its own, each with a timeline."""
+    runs, failures = [], []
+    for number in range(500):
+        folder = root / f"run-{number}"
+        folder.mkdir()
+        (folder / "timeline.json").write_text(json.dumps(drawn_timeline()))
+        runs.append(
+            replace(
+                RUN, run=folder.name, seed=number, directory=str(folder), verdict="violated", reason=f"{number} {long}"
+            )
+        )
+        failures.append(
+            replace(
+                FAILURE, cause=f"cause {number}", seen=long * 5, seed=number, run=folder.name, directory=str(folder)
+            )
+        )
+    fault = Fault(str(root), "f", "kill", "controller", "1", "not-healed", long, 1, 2, 3, None)
+    kind = FaultKind("kill", 4000, 4000, 4000, 0, 1, 2, 3, 4)
+    trouble = tuple(FaultTrouble("kill", "not-healed", f"reason {n}", 1, "d") for n in range(300))
+    recovery = Recovery("kill", 4000, 1, 0, 1e5, 2e5, 3e5, math.inf, (*(float(n) for n in range(3999)), math.inf))
+    return summary(
+        tuple(runs), tuple(failures), faults=(fault,) * SHOWN_FAULTS, fault_count=4000, fault_kinds=(kind,),
+        fault_troubles=trouble, recovery=(recovery,),
+    )  # fmt: skip
+
+
+def test_a_report_of_500_failing_runs_stays_small_and_says_what_it_left_out(tmp_path: Path) -> None:
+    told = big(tmp_path)
+    page = page_html(told, make_block(told))
+
+    assert len(page.encode()) < 4_000_000
+    assert page.count('class="card"') == 10
+    assert "10 of 500 runs that did not hold" in page
+    assert "390 more causes of failure are left out here" in page
+    assert f"the first {SHOWN_FAULTS} of 4000" in page
+    assert "200 more reasons are in" in page
+    assert "7 more events of this window" in page
+    assert page == page_html(told, make_block(told)), "the same input, the same bytes"
+
+
+def test_the_markdown_is_cut_below_githubs_limit_and_the_worst_comes_first(tmp_path: Path) -> None:
+    told = big(tmp_path, long="é" * 900)
+    block = make_block(told)
+    whole, small = report_md(told, block), report_md(told, block, 20_000)
+
+    assert len(whole.encode()) <= LIMIT and len(small.encode()) <= 20_000
+    assert "of 500 runs are cut here" in whole
+    assert "**cause 0**" in small and "of 500 failures are cut here" in small
+    cut = re.search(r"_(\d+) of 500 failures", small)
+    assert cut and small.count("(violated)") + int(cut[1]) == 500
+    assert small.count("<details>") == small.count("</details>")
+
+
+def test_a_full_step_summary_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "summary.md"
+    file.write_bytes(b"x" * (LIMIT - 10))
+    append_summary(file, summary(), make_block(summary()))
+    assert file.stat().st_size == LIMIT - 10
+    file.write_bytes(b"x" * (LIMIT - 20_000))
+    append_summary(file, told := summary(), make_block(told))
+    assert LIMIT - 20_000 < file.stat().st_size <= LIMIT
+
+
+def test_summary_json_has_no_infinite_number_and_fits_its_schema() -> None:
+    recovery = Recovery("kill", 1, 1, 2, None, None, None, math.inf, (math.inf,))
+    failure = replace(FAILURE, witness='{"a": NaN}')
+    told = summary((replace(RUN, seed=None, verdict="violated"),), (failure,), recovery=(recovery,))
+    value = json.loads(summary_json(told, make_block(told)), parse_constant=pytest.fail)
+
+    jsonschema.validate(value, json.loads((files("kcontroller_reports") / "summary.schema.json").read_text()))
+    assert value["recovery"][0]["max_us"] is None and value["recovery"][0]["not_ended"] == 1
+
+
+def test_junit_says_violated_environment_and_unknown_differently() -> None:
+    runs = tuple(
+        replace(RUN, seed=seed, verdict=verdict, reason="why")
+        for seed, verdict in enumerate(("held", "violated", "environment", "unknown"))
+    )
+    cases = ElementTree.fromstring(junit_xml(summary(runs))).iter("testcase")
+    said = {case.get("name"): [(child.tag, child.get("message")) for child in case][1:] for case in cases}
+    assert said == {
+        "seed-0": [], "seed-1": [("failure", "why")], "seed-2": [("error", "why")], "seed-3": [("skipped", "why")],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (None, "there is no timeline.json"),
+        ("", "damaged"),
+        ('{"schema": 1', "damaged"),
+        ("[1]", "damaged"),
+        ('{"schema": 2}', "newer version"),
+        (json.dumps({**drawn_timeline(), "leaders": [{"topic": 1}]}), "damaged"),
+        (json.dumps({**drawn_timeline(), "last_us": "soon", "ended_us": None}), "damaged"),
+        (json.dumps({**drawn_timeline(), "controllers": [{"view": "node", "from_us": 1e300}]}), "damaged"),
+        ("[" * 100_000, "damaged"),
+    ],
+)
+def test_a_timeline_that_cannot_be_read_is_a_sentence(tmp_path: Path, content: str | None, why: str) -> None:
+    if content is not None:
+        (tmp_path / "timeline.json").write_text(content)
+    found = read_timeline(tmp_path)
+    assert isinstance(found, str) and why in found
+    told = summary((replace(RUN, directory=str(tmp_path)),))
+    assert f"No picture: {found}" in page_html(told, make_block(told))
+
+
+def test_a_timeline_without_end_is_cut(tmp_path: Path) -> None:
+    (tmp_path / "timeline.json").write_text(json.dumps(drawn_timeline(MOST_SPANS + 100)))
+    found = read_timeline(tmp_path)
+    assert isinstance(found, Timeline) and len(found.leaders) == MOST_SPANS - 1 and found.cut == 101
+    told = summary((replace(RUN, directory=str(tmp_path)),))
+    assert len(page_html(told, make_block(told))) < 1_000_000
+
+
+def test_a_host_that_was_too_busy_is_named() -> None:
+    told = summary((RUN, replace(RUN, overloaded=2, verdict="environment")))
+    assert "in 1 of 2 runs ZooKeeper gave up a session that no fault was on" in page_html(told, make_block(told))
+
+
+def test_words() -> None:
+    assert [seconds(us) for us in (0, 34_584, 410_000, 36_000_000, 2_500_000_000, math.inf)] == [
+        "0 ms", "35 ms", "0.41 s", "36.0 s", "42 min", "no end seen",
+    ]  # fmt: skip
+    assert [milliseconds(us) for us in (None, 3_140, 410_000)] == ["", "3.1 ms", "0.41 s"]
+    assert printable("a\x00b\u202ec\U000e0001é名") == "a\\x00b\\u202ec\\U000e0001é名"
+    assert printable("x" * 30, longest=10) == "x" * 10 + "… (20 more characters)"
+    assert short("a" * 10 + "b" * 10, 9) == "aaaa…bbbb"
+    assert plain("a|b_c <d> [e](f) https://x www.y\nz") == "a\\|b\\_c \\<d\\> \\[e\\](f) https\\://x www\\.y\\\\x0az"
+
+
+def test_the_block_names_the_command_only_where_a_run_can_be_played_again() -> None:
+    told = summary((replace(RUN, verdict="violated"),), (FAILURE, replace(FAILURE, seed=None)))
+    assert block_text(make_block(told)).count("-> kcontroller replay runs/smoke/r") == 1
