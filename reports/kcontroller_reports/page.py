@@ -63,6 +63,7 @@ def page_html(summary: Summary, block: Block) -> str:
         spread={name: _spread(values) for name, values in times.items()},
         needed=(NEEDED_FOR_P50, NEEDED_FOR_P95, NEEDED_FOR_P99),
         any_percentile=tuple(any(getattr(row, name) for row in block.recovery) for name in ("p50", "p95", "p99")),
+        any_example=any(row.example for row in summary.invariants),
         facts=_facts(summary),
         overloaded=sum(run.overloaded > 0 for run in summary.runs),
         part_names=PARTS,

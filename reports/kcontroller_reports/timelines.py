@@ -120,12 +120,12 @@ def _timeline(value: Mapping[str, Any]) -> Timeline:
 
     controllers, leaders = rows("controllers", _controller), rows("leaders", _leader)
     sessions, faults = rows("sessions", _session), rows("faults", _fault)
+    started = value["started_us"]
     begins: list[int] = [span.from_us for span in (*controllers, *leaders, *sessions)]
-    if value["started_us"] is not None:
-        begins.append(_int(value["started_us"]))
-    first = min(begins, default=0)
+    if started is not None:
+        begins.append(_int(started))
     return Timeline(
-        from_us=min(first, last),
+        from_us=min([last, *begins]),
         to_us=last,
         ended=value["ended_us"] is not None,
         controllers=controllers,

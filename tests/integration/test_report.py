@@ -432,11 +432,22 @@ def test_a_directory_with_other_things_is_never_replaced(spark: SparkSession, tm
 
 
 def command(*words: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    outside = {key: value for key, value in os.environ.items() if key != "GITHUB_STEP_SUMMARY"}  # CI's own
     start = "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"
     return subprocess.run(
         [sys.executable, "-c", start, "report", *map(str, words)],
-        capture_output=True, text=True, timeout=240, env={**os.environ, **environment},
+        capture_output=True, text=True, timeout=240, env={**outside, **environment},
     )  # fmt: skip
+
+
+def test_a_step_summary_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
+    MadeRun(tmp_path / "runs", 1).write()
+
+    done = command(tmp_path / "runs", "-o", tmp_path / "out", GITHUB_STEP_SUMMARY=str(tmp_path))
+
+    assert done.returncode == 0
+    assert done.stderr == f"{tmp_path}: cannot be written (Is a directory); report.md is not in the step summary\n"
+    assert (tmp_path / "out" / "report.md").is_file()
 
 
 def test_the_command_prints_the_block_and_one_sentence_for_each_thing_wrong(tmp_path: Path) -> None:
