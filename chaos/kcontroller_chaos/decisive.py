@@ -32,10 +32,10 @@ def windows(history: History, verdicts: Mapping[str, Any], nodes: Mapping[str, i
             witness, at_us = _place(history, entry.get("witness") or {})
             found.append({"about": "invariant", "name": entry["name"], **_window(history, nodes, witness, at_us)})
     for fault in verdicts["faults"]:
-        if str(fault["status"]).startswith("not-"):
-            kind = f"fault.{fault['status']}"
-            told = [e for e in history.of(kind) if e["fault"] == fault["id"] and e.get("node") == fault["node"]]
-            witness = told[-1] if told else None
+        if fault["why"]:  # not its status: one that nobody observed is healed all the same
+            told = history.of("fault.not-applied", "fault.not-observed", "fault.not-healed")
+            of_it = (e for e in told if e["fault"] == fault["id"] and e.get("node") == fault["node"])
+            witness = next(of_it, None)
             at_us = int(witness["t_us"]) if witness else _end(history)
             found.append({"about": "fault", "name": fault["id"], **_window(history, nodes, witness, at_us)})
     return found

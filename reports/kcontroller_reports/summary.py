@@ -88,7 +88,8 @@ class Fault:
 
     @property
     def failed(self) -> bool:
-        return (self.status or "").startswith("not-")
+        """It was not applied, not observed or not healed; one that nobody observed is healed all the same."""
+        return bool(self.why) or (self.status or "").startswith("not-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,6 @@ class FaultTrouble:
     """Faults that failed in one way for one reason, with the first run of them."""
 
     fault: str
-    status: str
     why: str
     n: int
     directory: str
@@ -178,8 +178,7 @@ def summarize(tables: Tables) -> Summary:
         ),
         fault_kinds=kinds,
         fault_troubles=tuple(
-            FaultTrouble(**row.asDict())
-            for row in _collect(named.transform(fault_trouble_rows), "fault", "status", "why")
+            FaultTrouble(**row.asDict()) for row in _collect(named.transform(fault_trouble_rows), "fault", "why")
         ),
         faults=tuple(_fault(row) for row in _listed(named).limit(SHOWN_FAULTS).collect()),
         fault_count=sum(kind.asked for kind in kinds),
@@ -285,10 +284,18 @@ def named_faults(faults: DataFrame) -> DataFrame:
     return faults.withColumn("name", _fault_name()).select(*_FAULT)
 
 
+def _said() -> Column:
+    return F.when(F.col("why") != "", F.col("why"))
+
+
+def _failed() -> Column:
+    """As `Fault.failed`."""
+    return _said().isNotNull() | F.coalesce(F.col("status").startswith("not-"), F.lit(False))
+
+
 def _listed(named: DataFrame) -> DataFrame:
     """The failed ones first, then by run and time."""
-    failed = F.coalesce(F.col("status").startswith("not-"), F.lit(False))
-    return named.orderBy(failed.desc(), "directory", "asked_us", "fault", "node")
+    return named.orderBy(_failed().desc(), "directory", "asked_us", "fault", "node")
 
 
 def fault_kind_rows(named: DataFrame) -> DataFrame:
@@ -311,10 +318,10 @@ def fault_kind_rows(named: DataFrame) -> DataFrame:
 
 
 def fault_trouble_rows(named: DataFrame) -> DataFrame:
-    """One row per kind, way and reason of failing."""
+    """One row per kind and reason of failing."""
     return (
-        named.where(F.col("status").startswith("not-"))
-        .groupBy(F.col("name").alias("fault"), "status", F.coalesce("why", F.lit("")).alias("why"))
+        named.where(_failed())
+        .groupBy(F.col("name").alias("fault"), F.coalesce(_said(), F.col("status")).alias("why"))
         .agg(F.count("*").alias("n"), F.min("directory").alias("directory"))
     )
 

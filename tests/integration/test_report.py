@@ -19,7 +19,7 @@ from kcontroller_reports.block import block_text
 from kcontroller_reports.report import Report, write_report
 from kcontroller_reports.scan import find_runs
 from kcontroller_reports.session import spark_session
-from kcontroller_reports.summary import Invariant
+from kcontroller_reports.summary import FaultKind, FaultTrouble, Invariant
 from pytest_kcontroller.errors import UsageError
 
 HOSTILE = "<script>alert('x')</script><img src=http://evil.invalid/x onerror=alert(1)>"
@@ -248,6 +248,29 @@ def test_percentiles_are_exact_and_need_enough_values(spark: SparkSession, tmp_p
         ("most", 100, 50.0, 95.0, 99.0, 100.0),
         ("some", 19, 10.0, None, None, 19.0),
     ]
+
+
+def test_faults_are_counted_by_step_and_the_failed_ones_by_reason(spark: SparkSession, tmp_path: Path) -> None:
+    for seed in (1, 2):
+        folder = MadeRun(tmp_path / "runs", seed, recovery=(("kill", None, None), ("pause", None, 5))).write()
+        value = json.loads((folder / "verdicts.json").read_text())
+        value["faults"][0] |= {
+            "observed_us": None,
+            "why": "not-observed: no evidence within 5 s",
+        }  # healed all the same
+        (folder / "verdicts.json").write_text(json.dumps(value))
+
+    summary = report(spark, tmp_path / "out", tmp_path / "runs").summary
+
+    assert summary.fault_kinds == (
+        FaultKind("kill", 2, 2, 0, 2, apply_p50_us=10, apply_max_us=10, observe_p50_us=None, observe_max_us=None),
+        FaultKind("pause", 2, 2, 2, 2, apply_p50_us=10, apply_max_us=10, observe_p50_us=10, observe_max_us=10),
+    )
+    first = str(tmp_path / "runs/smoke/seed-1")
+    assert summary.fault_troubles == (FaultTrouble("kill", "not-observed: no evidence within 5 s", 2, first),)
+    assert [(fault.fault, fault.failed) for fault in summary.faults] == [
+        ("fault-0", True), ("fault-0", True), ("fault-1", False), ("fault-1", False),
+    ]  # fmt: skip
 
 
 # --- the same input gives the same bytes ------------------------------------------------------------------------------

@@ -76,7 +76,7 @@ def big(root: Path, long: str = "x" * 400) -> Summary:
         )
     fault = Fault(str(root), "f", "kill", "controller", "1", "not-healed", long, 1, 2, 3, None)
     kind = FaultKind("kill", 4000, 4000, 4000, 0, 1, 2, 3, 4)
-    trouble = tuple(FaultTrouble("kill", "not-healed", f"reason {n}", 1, "d") for n in range(300))
+    trouble = tuple(FaultTrouble("kill", f"reason {n}", 1, "d") for n in range(300))
     recovery = Recovery("kill", 4000, 1, 0, 1e5, 2e5, 3e5, math.inf, (*(float(n) for n in range(3999)), math.inf))
     return summary(
         tuple(runs), tuple(failures), faults=(fault,) * SHOWN_FAULTS, fault_count=4000, fault_kinds=(kind,),

@@ -131,10 +131,12 @@ def test_the_window_of_a_violation_names_its_write_and_leaves_out_what_says_leas
 
 
 def test_a_fault_that_was_not_observed_has_a_window_and_says_why() -> None:
-    made = drawn(*ZOMBIE, fault("asked", 70), fault("applied", 71), fault("not-observed", 90, why="not within 5 s"))
+    unseen = (fault("asked", 70), fault("applied", 71), fault("not-observed", 90, why="not within 5 s"))
+    made = drawn(*ZOMBIE, *unseen, fault("healed", 95))
     (window,) = [w for w in made["windows"] if w["about"] == "fault"]
     assert (window["name"], window["at_us"]) == ("f", 90)
-    assert window["events"][-1]["text"] == "fault f (kill on node 1): not observed, not within 5 s"
+    (witness,) = [e["text"] for e in window["events"] if e["witness"]]
+    assert witness == "fault f (kill on node 1): not observed, not within 5 s"
     assert [f["why"] for f in made["faults"]] == ["not-observed: not within 5 s"]
 
 
