@@ -144,6 +144,10 @@ def _jinja2(name: str) -> Finding:
     return _package(name, "jinja2", "jinja2", "reports")
 
 
+def _matplotlib(name: str) -> Finding:
+    return _package(name, "matplotlib", "matplotlib", "reports")
+
+
 def _loopback(name: str) -> Finding:
     """Each link has an address of its own below 127.1 and 127.2: Linux has them all, other systems only 127.0.0.1."""
     for address in ("127.1.1.1", "127.2.1.250"):
@@ -251,6 +255,7 @@ PROBES: dict[str, Callable[[str], Finding]] = {
     "docker engine": _docker_engine,
     "spark": _spark,
     "jinja2": _jinja2,
+    "matplotlib": _matplotlib,
     "loopback": _loopback,
     "descriptors": _descriptors,
     "temporary": _temporary,

@@ -40,7 +40,7 @@ FEATURES = (
     Feature("fixtures kcluster, zookeeper, zk", CLUSTER, required=True),
     Feature("fixture toxiproxy", ("proxies", "toxiproxy client")),
     Feature("campaigns", CLUSTER, required=True),
-    Feature("report", ("java", "spark", "jinja2")),
+    Feature("report", ("java", "spark", "jinja2", "matplotlib")),
     Feature("ZooKeeper in a container", ("docker client", "docker engine", *SURROUNDINGS)),
 )
 

@@ -19,7 +19,7 @@ HELP = "list the plugins that are found, and what is wrong with broken ones"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    text = "list every plugin that is found: stock, installed (entry point group kcontroller), given"
+    text = "list every plugin: stock, installed (entry point group kcontroller), and those of --plugin"
     listing = verbs.add_parser("list", help=text, description=text)
     listing.add_argument(
         "--plugin", action="append", default=[], metavar="MODULE", help="look at this module too; may be repeated"

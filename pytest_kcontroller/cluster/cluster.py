@@ -112,8 +112,13 @@ class ProcessCluster:
         )
         self._admin = await AdminSession.open(str(self._zookeeper.address))
         for node in self.nodes_to_start:
+            # ZooKeeper's supervisor cleans up too, but it has gone if ZooKeeper ended before we die.
             self._nodes[node] = NodeProcess(
-                self._settings_of(node), self.directory, self._work / f"node-{node}", self._exited
+                self._settings_of(node),
+                self.directory,
+                self._work / f"node-{node}",
+                self._exited,
+                cleanup=self._work,
             )
         await _all([self._nodes[node].start(ready=self._registered) for node in self.nodes_to_start])
 

@@ -36,10 +36,19 @@ def short_temporary() -> Path:
 
 class NodeProcess:
     """`work` is the node's own directory, `run` the run's; every start writes history and log files of its own, so that
-    what a killed predecessor left stays as it was."""
+    what a killed predecessor left stays as it was. `cleanup` (default: `work`) is removed if our process dies."""
 
-    def __init__(self, settings: NodeSettings, run: Path, work: Path, exited: Callable[[int, int], None]) -> None:
+    def __init__(
+        self,
+        settings: NodeSettings,
+        run: Path,
+        work: Path,
+        exited: Callable[[int, int], None],
+        *,
+        cleanup: Path | None = None,
+    ) -> None:
         self.node = settings.node_id
+        self._cleanup = work if cleanup is None else cleanup
         self._run, self._work, self._exited = run, work, exited
         self._settings = replace(settings, directory=str(work), control=str(work / "control"))
         self._process: Supervised | None = None
@@ -96,7 +105,7 @@ class NodeProcess:
 
     async def _spawn(self) -> Supervised:
         return await Supervised.start(
-            f"node {self.node}", self._command, log=self.log, cwd=self._work, cleanup=[self._work]
+            f"node {self.node}", self._command, log=self.log, cwd=self._work, cleanup=[self._cleanup]
         )
 
     def _start_error(self, phase: str, began: float) -> StartError:

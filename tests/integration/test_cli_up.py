@@ -91,7 +91,7 @@ def test_it_says_what_happens_and_stops_at_ctrl_c(tmp_path: Path) -> None:
         assert cluster.process.wait() == 130
         assert "Traceback" not in "".join(cluster.lines)
     assert not psutil.wait_procs(children, timeout=scaled(10))[1]
-    assert list(tmp_path.iterdir()) == []
+    assert [*tmp_path.iterdir(), *outside(cluster)] == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
@@ -104,7 +104,7 @@ def test_other_signals_leave_nothing_either(number: signal.Signals, tmp_path: Pa
     gone, alive = psutil.wait_procs(children, timeout=scaled(15))
     assert len(gone) >= 5
     assert not alive
-    assert list(tmp_path.iterdir()) == []
+    assert [*tmp_path.iterdir(), *outside(cluster)] == []
 
 
 def test_ctrl_c_while_it_starts_leaves_nothing(tmp_path: Path) -> None:
@@ -115,15 +115,35 @@ def test_ctrl_c_while_it_starts_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def zookeeper_of(cluster: Up) -> psutil.Process:
+    (found,) = [c for c in psutil.Process(cluster.process.pid).children(recursive=True) if c.name() == "java"]
+    return found
+
+
+def test_sigkill_after_the_end_of_zookeeper_leaves_nothing_either(tmp_path: Path) -> None:
+    with up(tmp_path, "--nodes", "1") as cluster:
+        cluster.until("1 node is up")
+        children = psutil.Process(cluster.process.pid).children(recursive=True)
+        zookeeper = zookeeper_of(cluster)
+        cluster.process.send_signal(signal.SIGSTOP)  # it must not notice
+        zookeeper.kill()
+        assert not psutil.wait_procs([zookeeper], timeout=scaled(10))[1]
+        cluster.process.send_signal(signal.SIGKILL)
+        cluster.process.wait()
+    assert not psutil.wait_procs(children, timeout=scaled(15))[1]
+    assert list(tmp_path.iterdir()) == []
+    assert outside(cluster) == []
+
+
+def outside(cluster: Up) -> list[Path]:
+    """Its directories outside of TMPDIR, whose path may be too long for sockets."""
+    return list(Path("/tmp").glob(f"kcontroller-{cluster.process.pid}-*"))
+
+
 def test_the_end_of_zookeeper_is_status_6(tmp_path: Path) -> None:
     with up(tmp_path, "--nodes", "1", "--keep", str(tmp_path / "kept")) as cluster:
         cluster.until(r"^  node 0")
-        (zookeeper,) = [
-            child
-            for child in psutil.Process(cluster.process.pid).children(recursive=True)
-            if "org.apache.zookeeper.server.quorum.QuorumPeerMain" in child.cmdline() and child.name() == "java"
-        ]
-        zookeeper.kill()
+        zookeeper_of(cluster).kill()
         cluster.until("kcontroller: .*logs: ZooKeeper has ended")
         assert cluster.process.wait() == 6
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]

@@ -36,7 +36,7 @@ def test_every_command_has_a_section_and_no_other() -> None:
 def test_a_section_has_an_example_and_the_statuses(name: str) -> None:
     section = PAGE.partition(f"## `{name}`\n")[2].partition("\n## ")[0]
     assert re.search(rf"^    kcontroller {name}( |$)", section, re.MULTILINE)
-    assert re.search(r"^(0|130)[:,] ", section, re.MULTILINE)
+    assert re.search(r"^Exit status (0|130)[:,] ", section, re.MULTILINE)
 
 
 def test_every_key_of_the_example_view_is_explained() -> None:
