@@ -122,7 +122,7 @@ class CampaignItem(pytest.Item):
         finally:
             loop.stop()
         if self.status not in (HELD, VIOLATED, UNKNOWN):
-            raise CampaignError(f"the run ended with status {self.status}", self._details())
+            raise CampaignError(f"{self._called}: the run ended with status {self.status}", self._details())
 
     def _command(self) -> list[str]:
         settings = read_settings(self.config)
@@ -138,10 +138,10 @@ class CampaignItem(pytest.Item):
         if self.status == HELD and (known := self._known()):
             pytest.xfail("; ".join(known))
         if self.status == VIOLATED:
-            raise CampaignError("what should hold did not", self._details())
+            raise CampaignError(f"{self._called}: what should hold did not", self._details())
         if self.status == UNKNOWN:
             if read_settings(self.config).unknown == "fail":
-                raise CampaignError("the verdict is unknown (--kc-unknown=fail)", self._details())
+                raise CampaignError(f"{self._called}: the verdict is unknown (--kc-unknown=fail)", self._details())
             warnings.warn(UnknownVerdictWarning(f"{self.nodeid}: the verdict is unknown: {self.out}"), stacklevel=1)
 
     def teardown(self) -> None:
@@ -151,6 +151,10 @@ class CampaignItem(pytest.Item):
             for folder in (self.out.parent, self.out.parent.parent):  # nothing of ours stays in the person's project
                 with contextlib.suppress(OSError):
                     folder.rmdir()
+
+    @property
+    def _called(self) -> str:
+        return f"{self.path.name} seed {self.seed}"
 
     def _details(self) -> str:
         """The failure explained, and how to see it again."""
@@ -188,7 +192,7 @@ class CampaignItem(pytest.Item):
         return str(excinfo.value) if isinstance(excinfo.value, CampaignError) else super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        return self.path, None, f"{self.path.name}::{self.name}"
+        return self.path, None, self.name
 
 
 class CampaignError(Exception):

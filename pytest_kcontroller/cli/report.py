@@ -11,7 +11,7 @@ from pytest_kcontroller.cli import explain
 from pytest_kcontroller.errors import MissingExtraError
 
 NAME = "report"
-HELP = "consolidate run directories into report.html, report.md, junit.xml, summary.json and Parquet tables (Spark)"
+HELP = "many runs become one report: HTML, Markdown, JUnit, JSON, Parquet (Spark)"
 
 _NOTHING_RAN = 5
 

@@ -127,7 +127,11 @@ def _verdicts(summary: Summary) -> tuple[tuple[str, str], ...]:
     present = [(verdict, count) for verdict, count in counts if count]
     first, *others = present
     noun = "run" if total == 1 else "runs"
-    return ((first[0], f"{first[1]} of {total} {noun} {first[0]}"), *((v, f"{count} {v}") for v, count in others))
+    known = f" ({summary.known} of them known)" if summary.known else ""
+    return (
+        (first[0], f"{first[1]} of {total} {noun} {first[0]}{known}"),
+        *((v, f"{count} {v}") for v, count in others),
+    )
 
 
 def _failure(number: int, failure: Failure, summary: Summary) -> FailureLines:
@@ -138,6 +142,7 @@ def _failure(number: int, failure: Failure, summary: Summary) -> FailureLines:
         faults.append(f"{len(failure.faults) - _SHOWN_FAULTS} more")
     details = [
         f"in {of}, first in {failure.directory}",
+        f"known: the campaign file expects it in {failure.known} of them" if failure.known else "",
         f"under: {' + '.join(faults)}" if faults else "",
         f"where: {failure.where}" if failure.where else "",
         f"expected: {failure.expected}" if failure.expected else "",

@@ -12,7 +12,7 @@ from kcontroller_reports.summary import Run, Summary
 from kcontroller_reports.tables import PARTS
 from kcontroller_reports.words import printable
 
-#: A verdict is told by the element of its test case; a run that held has none.
+#: A verdict is told by the element of its test case; a run that held has none, and a known failure is skipped, as an xfail.
 _ELEMENTS = {"violated": "failure", "environment": "error", "unknown": "skipped"}
 _ATTRIBUTES = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 
@@ -30,8 +30,12 @@ def junit_xml(summary: Summary) -> bytes:
 
 
 def _totals(runs: Sequence[Run]) -> dict[str, str]:
-    counts = {name: sum(_ELEMENTS.get(run.verdict) == element for run in runs) for element, name in _ATTRIBUTES.items()}
+    counts = {name: sum(_element(run) == element for run in runs) for element, name in _ATTRIBUTES.items()}
     return {"tests": str(len(runs)), **{name: str(count) for name, count in counts.items()}, "time": _seconds(runs)}
+
+
+def _element(run: Run) -> str | None:
+    return "skipped" if run.known else _ELEMENTS.get(run.verdict)
 
 
 def _seconds(runs: Sequence[Run]) -> str:
@@ -49,10 +53,10 @@ def _case(suite: ElementTree.Element, run: Run) -> None:
     }
     for key, value in values.items():
         ElementTree.SubElement(properties, "property", name=key, value=printable(value))
-    if run.verdict in _ELEMENTS:
-        reason = printable(run.reason or "the run does not say why")
-        told = ElementTree.SubElement(case, _ELEMENTS[run.verdict], message=reason)
-        if run.verdict != "unknown":
+    if (element := _element(run)) is not None:
+        reason = printable(f"known: {run.known}" if run.known else run.reason or "the run does not say why")
+        told = ElementTree.SubElement(case, element, message=reason)
+        if element != "skipped":
             told.set("type", run.verdict)
         command = replay_command(run.directory, run.seed)
         told.text = reason if command is None else f"{reason}\n{printable(command)}"

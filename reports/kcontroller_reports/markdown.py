@@ -140,5 +140,7 @@ def _invariant(row: Invariant) -> str:
 def _run(run: Run) -> str:
     parts = [plain(getattr(run, name) or "", 40) for name in PARTS]
     seed = "" if run.seed is None else run.seed
-    where = plain(run.directory) + (f"<br>{plain(run.reason)}" if run.reason else "")
+    reasons = [plain(f"known: {run.known}")] if run.known else []
+    reasons += [plain(run.reason)] if run.reason else []
+    where = "<br>".join([plain(run.directory), *reasons])
     return _row([run.verdict, plain(run.campaign), seed, *parts, seconds(run.duration_us), where])

@@ -47,7 +47,7 @@ _PART: Final = StructType(_fields(verdict=_TEXT, detail=_TEXT))
 
 VERDICTS_JSON: Final = StructType(
     [
-        *_fields(schema=_NUMBER, overall=_TEXT, overloaded=ArrayType(_TEXT)),
+        *_fields(schema=_NUMBER, overall=_TEXT, overloaded=ArrayType(_TEXT), expected=ArrayType(_TEXT)),
         StructField(
             "parts",
             StructType(_fields(injected=_PART, observed=_PART, invariants=_PART, healed=_PART)),
@@ -142,6 +142,7 @@ RUNS: Final = StructType(
             observed=_TEXT,
             invariants=_TEXT,
             healed=_TEXT,
+            known=_TEXT,
             detail=_TEXT,
             damage=_TEXT,
             overloaded=_NUMBER,

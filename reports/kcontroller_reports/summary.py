@@ -29,6 +29,7 @@ class Run:
     observed: str | None
     invariants: str | None
     healed: str | None
+    known: str | None  # why its violations are expected, from the campaign file
     reason: str | None  # damage, or what the parts of the verdict say
     overloaded: int  # sessions that ZooKeeper gave up without a fault on them
     backend: str | None
@@ -53,6 +54,7 @@ class Failure:
     verdict: str
     cause: str
     runs: int
+    known: int  # in so many of them it is expected
     campaign: str
     campaign_file: str | None
     seed: int | None
@@ -160,6 +162,11 @@ class Summary:
     def count(self, verdict: str) -> int:
         return sum(run.verdict == verdict for run in self.runs)
 
+    @property
+    def known(self) -> int:
+        """Runs that are violated as their campaign file expects."""
+        return sum(run.known is not None for run in self.runs)
+
 
 def summarize(tables: Tables) -> Summary:
     """Runs the aggregations; every list has a stable order."""
@@ -189,7 +196,7 @@ def summarize(tables: Tables) -> Summary:
 def run_rows(runs: DataFrame) -> DataFrame:
     """The columns of the page."""
     return runs.select(
-        "campaign", "seed", "run", "directory", "verdict", "injected", "observed", "invariants", "healed",
+        "campaign", "seed", "run", "directory", "verdict", "injected", "observed", "invariants", "healed", "known",
         F.coalesce("damage", "detail").alias("reason"),
         F.coalesce("overloaded", F.lit(0)).alias("overloaded"), "backend", "zookeeper", "kcontroller", "python", "java",
         "cpus", "system", "assignment", "campaign_file", "mutant", "noop_fault", "commit", "duration_us",
@@ -218,8 +225,12 @@ def failure_rows(tables: Tables) -> DataFrame:
         .withColumn("parts", parts)
         .withColumn("cause", F.coalesce(cause, F.lit("the run does not say why")))
         .groupBy("verdict", "cause")
-        .agg(F.count_distinct("directory").alias("runs"), F.min(F.struct(*example)).alias("first"))
-        .select("verdict", "cause", "runs", "first.*")
+        .agg(
+            F.count_distinct("directory").alias("runs"),
+            F.count_distinct(F.when(F.col("known").isNotNull(), F.col("directory"))).alias("known"),
+            F.min(F.struct(*example)).alias("first"),
+        )
+        .select("verdict", "cause", "runs", "known", "first.*")
     )
 
 
@@ -356,7 +367,12 @@ def _collect(rows: DataFrame, *keys: str) -> list[Row]:
 
 
 def _ordered_failures(rows: list[Row]) -> list[Row]:
-    return sorted(rows, key=lambda row: (VERDICTS.index(row["verdict"]), -row["runs"], row["cause"]))
+    """What is expected in all its runs comes after what is not."""
+
+    def weight(row: Row) -> tuple[int, bool, int, str]:
+        return VERDICTS.index(row["verdict"]), row["known"] == row["runs"], -row["runs"], row["cause"]
+
+    return sorted(rows, key=weight)
 
 
 def _failure(row: Row) -> Failure:

@@ -19,12 +19,17 @@ def summary_json(summary: Summary, block: Block) -> str:
     value = {
         "schema": SCHEMA_VERSION,
         "verdict": block.verdicts[0][0],
-        "runs": {"total": len(summary.runs), **{verdict: summary.count(verdict) for verdict in VERDICTS}},
+        "runs": {
+            "total": len(summary.runs),
+            "known": summary.known,
+            **{name: summary.count(name) for name in VERDICTS},
+        },
         "failures": [
             {
                 "verdict": failure.verdict,
                 "cause": failure.cause,
                 "runs": failure.runs,
+                "known": failure.known,
                 "example": {name: getattr(failure, name) for name in ("campaign", "seed", "run", "directory")},
                 **{name: getattr(failure, name) for name in ("expected", "seen", "where")},
                 "witness": _witness(failure.witness),
@@ -60,5 +65,5 @@ def _recovery(row: Recovery) -> dict[str, Any]:
 
 
 def _run(run: Run) -> dict[str, Any]:
-    names = ("campaign", "seed", "run", "directory", "verdict", "reason", "commit", "mutant", "duration_us")
+    names = ("campaign", "seed", "run", "directory", "verdict", "known", "reason", "commit", "mutant", "duration_us")
     return {**{name: getattr(run, name) for name in names}, "parts": {part: getattr(run, part) for part in PARTS}}

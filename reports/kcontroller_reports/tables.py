@@ -156,6 +156,7 @@ def run_table(rows: DataFrame) -> DataFrame:
         {
             **{name: value["verdict"] for name, value in part.items()},
             "verdict": verdict(),
+            "known": F.when(F.size("answer.expected") > 0, F.concat_ws("; ", "answer.expected")),
             "detail": F.when(detail != "", detail),
             "overloaded": F.coalesce(F.size("answer.overloaded"), F.lit(0)),
             **{name: F.col("info.versions")[name] for name in ("zookeeper", "kcontroller", "python", "java")},

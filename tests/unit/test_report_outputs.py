@@ -25,14 +25,15 @@ from kcontroller_reports.words import milliseconds, printable, seconds, short
 
 HELD = dict.fromkeys(("injected", "observed", "invariants", "healed"), "held")
 RUN = Run(
-    campaign="smoke", seed=1, run="r", directory="runs/smoke/r", verdict="held", **HELD, reason=None, overloaded=0,
+    campaign="smoke", seed=1, run="r", directory="runs/smoke/r", verdict="held", **HELD, known=None,
+    reason=None, overloaded=0,
     backend="process", zookeeper="3.9", kcontroller="0.1", python="3.11", java="17", cpus="4", system="Linux x86_64",
     assignment="striped", campaign_file="smoke.toml", mutant=None, noop_fault=None, commit="4f2a91c", duration_us=5_000_000,
 )  # fmt: skip
 FAILURE = Failure(
-    verdict="violated", cause="no-stale-epoch-write", runs=1, campaign="smoke", campaign_file="smoke.toml", seed=1, run="r",
-    directory="runs/smoke/r", backend="process", mutant=None, noop_fault=None, expected="", seen="", where="", kind="safety",
-    witness=None, parts=HELD, faults=("kill (node 1)",),
+    verdict="violated", cause="no-stale-epoch-write", runs=1, known=0, campaign="smoke", campaign_file="smoke.toml", seed=1,
+    run="r", directory="runs/smoke/r", backend="process", mutant=None, noop_fault=None, expected="", seen="", where="",
+    kind="safety", witness=None, parts=HELD, faults=("kill (node 1)",),
 )  # fmt: skip
 
 
@@ -129,6 +130,24 @@ def test_summary_json_has_no_infinite_number_and_fits_its_schema() -> None:
 
     jsonschema.validate(value, json.loads((files("kcontroller_reports") / "summary.schema.json").read_text()))
     assert value["recovery"][0]["max_us"] is None and value["recovery"][0]["not_ended"] == 1
+
+
+def test_a_known_failure_is_said_everywhere_and_turns_nothing_red() -> None:
+    known = replace(RUN, verdict="violated", known="no-stale-epoch-write: ISSUE-<1>, until 2027-03-01")
+    failure = replace(FAILURE, known=1)
+    told = summary((known, replace(known, seed=2, known=None)), (replace(failure, runs=2),))
+    block = make_block(told)
+    assert block.verdicts[0] == ("violated", "2 of 2 runs violated (1 of them known)")
+    assert "known: the campaign file expects it in 1 of them" in block.failures[0].details
+    suite = ElementTree.fromstring(junit_xml(told))
+    assert (suite.get("failures"), suite.get("skipped")) == ("1", "1")
+    (skipped,) = suite.iter("skipped")
+    assert skipped.get("message") == f"known: {known.known}"
+    value = json.loads(summary_json(told, block))
+    assert value["runs"]["known"] == 1
+    assert [result["known"] for result in value["results"]] == [known.known, None]
+    assert "known: no-stale-epoch-write: ISSUE-&lt;1&gt;" in page_html(told, block)
+    assert "known: no-stale-epoch-write: ISSUE-" in report_md(told, block)
 
 
 def test_junit_says_violated_environment_and_unknown_differently() -> None:
