@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
-from pytest_kcontroller.cluster.processes import VARIABLE, owner_lives, session_id, status_reader
+from pytest_kcontroller.cluster.processes import VARIABLE, owner_lives, start_guard
 from pytest_kcontroller.errors import EnvironmentError_, MissingExtraError
 from pytest_kcontroller.model.cluster import Address
 
@@ -106,31 +106,15 @@ class Contained:
     @classmethod
     async def start(cls, spec: ContainerSpec, *, log: Path) -> Self:
         """The container's output is appended to `log`. Returns at once: see `wait_running`."""
-        read, write = os.pipe()
-        status_read, status_write = os.pipe()
-        try:
-            with log.open("ab") as output:
-                process = await asyncio.create_subprocess_exec(
-                    *(sys.executable, "-m", f"{__package__}.container_process"),
-                    *(str(read), str(status_write), json.dumps(asdict(spec))),
-                    stdin=asyncio.subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=output,
-                    env={**os.environ, VARIABLE: session_id()},
-                    pass_fds=(read, status_write),
-                    process_group=0,
-                )
-        except BaseException as bad:
-            os.close(write)
-            os.close(status_read)
-            if isinstance(bad, OSError):
-                raise EnvironmentError_(f"the container {spec.name} could not be started: {bad}") from None
-            raise
-        finally:
-            os.close(read)
-            os.close(status_write)
+        process, write, reader = await start_guard(
+            f"the container {spec.name}",
+            lambda read, status: [
+                *(sys.executable, "-m", f"{__package__}.container_process"),
+                *(str(read), str(status), json.dumps(asdict(spec))),
+            ],
+            log=log,
+        )
         contained = cls(spec.name, process, write)
-        reader = await status_reader(status_read)
         contained._ended = asyncio.create_task(contained._listen(reader), name=f"container {spec.name}")
         return contained
 

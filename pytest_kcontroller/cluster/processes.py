@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -76,30 +76,15 @@ class Supervised:
         `cleanup`: directories to remove if the owner dies. Raises EnvironmentError_ if no process can be made; a command
         that cannot be executed ends with status 127 and says so in its log.
         """
-        read, write = os.pipe()  # neither is inheritable: no sibling keeps the write end open
-        status_read, status_write = os.pipe()
-        try:
-            with log.open("ab") as output:
-                supervisor = await asyncio.create_subprocess_exec(
-                    *(sys.executable, "-I", "-S", SUPERVISOR, str(read), str(status_write), *cleanup, "--", *command),
-                    stdin=asyncio.subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=output,
-                    cwd=cwd,
-                    env={**os.environ, **(env or {}), VARIABLE: session_id()},
-                    pass_fds=(read, status_write),
-                    process_group=0,  # what kills the owner's whole group (Ctrl-C, a CI job's limit) leaves it to its task
-                )
-        except BaseException as bad:
-            os.close(write)
-            os.close(status_read)
-            if isinstance(bad, OSError):
-                raise EnvironmentError_(f"{name} could not be started: {bad}") from None
-            raise
-        finally:
-            os.close(read)
-            os.close(status_write)
-        reader = await status_reader(status_read)
+        supervisor, write, reader = await start_guard(
+            name,
+            lambda read, status: [
+                *(sys.executable, "-I", "-S", SUPERVISOR, str(read), str(status), *cleanup, "--", *command)
+            ],
+            log=log,
+            cwd=cwd,
+            env=env,
+        )
         try:
             pid = int(await reader.readline() or b"0")
         except BaseException:
@@ -156,8 +141,46 @@ class Supervised:
         return int(line) if line else -signal.SIGKILL
 
 
-async def status_reader(fd: int) -> asyncio.StreamReader:
-    """Reads what the other side of a pipe says; closes `fd` at its end."""
+async def start_guard(
+    name: str,
+    command: Callable[[int, int], Sequence[str | Path]],
+    *,
+    log: Path,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+) -> tuple[asyncio.subprocess.Process, int, asyncio.StreamReader]:
+    """A process that looks after something for us. `command` gets the read end of a pipe whose write end only we hold, so
+    that it sees our end, and the write end of the pipe that it tells us on.
+
+    Returns it, our end of the first pipe (whoever has it closes it) and a reader of the second.
+    """
+    read, write = os.pipe()  # neither is inheritable: no sibling keeps the write end open
+    status_read, status_write = os.pipe()
+    try:
+        with log.open("ab") as output:
+            process = await asyncio.create_subprocess_exec(
+                *command(read, status_write),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                cwd=cwd,
+                env={**os.environ, **(env or {}), VARIABLE: session_id()},
+                pass_fds=(read, status_write),
+                process_group=0,  # what kills the owner's whole group (Ctrl-C, a CI job's limit) leaves it to its task
+            )
+    except BaseException as bad:
+        os.close(write)
+        os.close(status_read)
+        if isinstance(bad, OSError):
+            raise EnvironmentError_(f"{name} could not be started: {bad}") from None
+        raise
+    finally:
+        os.close(read)
+        os.close(status_write)
+    return process, write, await _reader(status_read)
+
+
+async def _reader(fd: int) -> asyncio.StreamReader:
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(fd, "rb"))
