@@ -6,7 +6,6 @@ path: whoever names a folder or a test wants that and not ten minutes of chaos.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import os
@@ -204,6 +203,8 @@ class CampaignError(Exception):
 
 async def _played(command: list[str], log: Path) -> int:
     """The command's exit status. Cancelled (Ctrl-C), it lets the run heal and end itself first."""
+    import asyncio
+
     from pytest_kcontroller.cluster.processes import Supervised
     from pytest_kcontroller.cluster.timing import scaled
 

@@ -28,7 +28,7 @@ def test_an_unrelated_project_imports_nothing_heavy(pytester: pytest.Pytester) -
         import sys
 
         def test_light():
-            assert [name for name in {HEAVY[:-1]!r} if name in sys.modules] == []
+            assert [name for name in {HEAVY!r} if name in sys.modules] == []
         """
     )
     ran = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:pytester")
@@ -162,6 +162,7 @@ def test_a_glob_that_matches_nothing_is_a_usage_error(pytester: pytest.Pytester)
     ran = pytester.runpytest_subprocess()
     assert ran.ret == pytest.ExitCode.USAGE_ERROR
     ran.stderr.fnmatch_lines(["ERROR: kc_campaigns: no file matches*"])
+    assert pytester.runpytest_subprocess("--help").ret == 0
 
 
 # --- verdicts ---------------------------------------------------------------------------------------------------------
