@@ -146,7 +146,7 @@ def kcluster(
 
 
 def _cluster_settings(request: pytest.FixtureRequest, settings: KcSettings, image: str | None) -> Any:
-    from pytest_kcontroller.cluster.cluster import ClusterSettings
+    from pytest_kcontroller.cluster.base import ClusterSettings
 
     values: dict[str, Any] = {"plugins": settings.plugins, "seed": settings.seed or 0, "zookeeper_image": image}
     for mark in reversed(list(request.node.iter_markers("kcontroller"))):

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pytest_kcontroller.cluster.api import ZOOKEEPER
-from pytest_kcontroller.cluster.cluster import ClusterSettings, ProcessCluster
+from pytest_kcontroller.cluster.base import ClusterSettings
+from pytest_kcontroller.cluster.cluster import ProcessCluster
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentError_, UsageError
 from pytest_kcontroller.loop_thread import LoopThread

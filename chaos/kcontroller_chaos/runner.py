@@ -20,7 +20,8 @@ from kcontroller_chaos.rundir import RunDirectory
 from kcontroller_chaos.schedule import Schedule, draw
 from kcontroller_chaos.verdict import ENVIRONMENT, judge
 from pytest_kcontroller import __version__
-from pytest_kcontroller.cluster.cluster import ClusterSettings, ProcessCluster
+from pytest_kcontroller.cluster.base import ClusterSettings
+from pytest_kcontroller.cluster.cluster import ProcessCluster
 from pytest_kcontroller.cluster.java import versions
 from pytest_kcontroller.cluster.zookeeper_source import check_zookeeper
 from pytest_kcontroller.errors import EnvironmentError_, UsageError

@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     import asyncio
 
     from pytest_kcontroller.cli._watch import until_asked
-    from pytest_kcontroller.cluster.cluster import ClusterSettings
+    from pytest_kcontroller.cluster.base import ClusterSettings
     from pytest_kcontroller.cluster.zookeeper_source import check_zookeeper, image_of
     from pytest_kcontroller.errors import StartError, UsageError
 

@@ -4,67 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Self
 
 from pytest_kcontroller.cluster.admin import AdminSession
-from pytest_kcontroller.cluster.api import ZOOKEEPER, NodeStatus
+from pytest_kcontroller.cluster.api import NodeStatus
+from pytest_kcontroller.cluster.base import ClusterSettings, ObservedCluster, gather_all, status_of
 from pytest_kcontroller.cluster.duplicate import close_session
 from pytest_kcontroller.cluster.links import Links
 from pytest_kcontroller.cluster.node_process import NodeProcess, short_temporary
 from pytest_kcontroller.cluster.processes import temporary_name
 from pytest_kcontroller.cluster.timing import scaled
-from pytest_kcontroller.cluster.topics import assign, write_topic
-from pytest_kcontroller.cluster.tree import Tree, read_tree, unconverged
 from pytest_kcontroller.cluster.zookeeper import ZooKeeper
 from pytest_kcontroller.cluster.zookeeper_source import start_zookeeper
 from pytest_kcontroller.errors import EnvironmentError_
 from pytest_kcontroller.node.settings import NodeSettings
-from pytest_kcontroller.plugin_manager import load_plugins
 from pytest_kcontroller.runtime.real import RunStart
-from pytest_kcontroller.runtime.rng import NamedRng
-from pytest_kcontroller.zookeeper.session import GetData, NoNodeError, SessionExpiredError, ZkSession
-from pytest_kcontroller.zookeeper.znodes import CONTROLLER, decode_controller
+from pytest_kcontroller.zookeeper.session import ZkSession
 
-T = TypeVar("T")
-
-POLL_S = 0.02
-"""How often a wait looks at the observed state."""
 ANSWER_S = 2.0
 """A node that runs answers on its control socket within this time; one that does not counts as not answering."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterSettings:
-    """What a cluster is made of; the values mean what they mean in NodeSettings."""
-
-    nodes: int = 3
-    session_timeout_ms: int = 3000
-    selectors: Mapping[str, Any] = field(default_factory=dict)
-    assignment: Any = "striped"
-    config: Mapping[str, Any] = field(default_factory=dict)
-    plugins: tuple[str, ...] = ()
-    mutant: str | None = None
-    seed: int = 0
-    zookeeper_image: str | None = None
-    """ZooKeeper runs in a container of this image; None: in a JVM of ours."""
-
-
-class ProcessCluster:
+class ProcessCluster(ObservedCluster):
     """See api.Cluster. Made by `start`; `stop` ends everything that it started."""
 
     def __init__(
         self, settings: ClusterSettings, directory: Path, start: RunStart, on_exit: Callable[[int, int], None] | None
     ) -> None:
-        self.settings = settings
-        self.directory = directory.resolve()  # nodes work in directories of their own
+        super().__init__(settings, directory.resolve())  # nodes work in directories of their own
         self.run_start = start
         self._on_exit = on_exit
         self._work = _new_directory()
-        self._draw = NamedRng(settings.seed).stream("cluster/topics").randrange
-        self._plugins = load_plugins(settings.plugins)
         self._zookeeper: ZooKeeper | None = None
         self._links: Links | None = None
         self._admin: AdminSession | None = None
@@ -120,7 +92,7 @@ class ProcessCluster:
                 self._exited,
                 cleanup=self._work,
             )
-        await _all([self._nodes[node].start(ready=self._registered) for node in self.nodes_to_start])
+        await gather_all([self._nodes[node].start(ready=self._registered) for node in self.nodes_to_start])
 
     @property
     def nodes_to_start(self) -> tuple[int, ...]:
@@ -159,6 +131,10 @@ class ProcessCluster:
             raise EnvironmentError_("the cluster has no ZooKeeper session: it was not started, or has been stopped")
         return self._admin.session
 
+    async def renew_admin(self) -> None:
+        assert self._admin is not None
+        await self._admin.renew()
+
     @property
     def zookeeper(self) -> ZooKeeper:
         if self._zookeeper is None:
@@ -170,10 +146,6 @@ class ProcessCluster:
         if self._links is None:
             raise EnvironmentError_("the cluster has no proxies: it was not started, or has been stopped")
         return self._links
-
-    @property
-    def session_timeout_ms(self) -> int:
-        return self.settings.session_timeout_ms
 
     def process(self, node: int) -> NodeProcess:
         if (found := self._nodes.get(node)) is None:
@@ -206,15 +178,7 @@ class ProcessCluster:
         answer = await self.process(node).ask("status", timeout_s=scaled(ANSWER_S))
         if answer is None:
             return None
-        return NodeStatus(
-            node=node,
-            active=bool(answer.get("active")),
-            epoch=int(answer.get("epoch") or 0),
-            session=_session(answer.get("session")),
-            phase=str(answer.get("phase", "")),
-            password=bytes.fromhex(answer.get("password") or ""),
-            raw=answer,
-        )
+        return status_of(node, answer)
 
     async def metadata(self, node: int) -> object | None:
         return await self.process(node).ask("metadata", timeout_s=scaled(ANSWER_S))
@@ -244,109 +208,6 @@ class ProcessCluster:
         await close_session(self.zookeeper.address, status.session, status.password, timeout_s=scaled(5))
         return status.session
 
-    # --- topics
-
-    async def create_topic(
-        self,
-        name: str,
-        *,
-        partitions: int = 1,
-        replication_factor: int = 1,
-        assignment: Mapping[int, Sequence[int]] | None = None,
-    ) -> None:
-        """Replicas by `assignment`, or by the strategy of the settings on the registered brokers."""
-        if assignment is None:
-            strategy = self._plugins.assignments.make(self.settings.assignment)
-            tree = await self.tree()
-            assignment = assign(
-                tree, strategy, self._draw, partitions=partitions, replication_factor=replication_factor
-            )
-        await write_topic(self.admin, name, assignment, self._draw)
-
-    # --- waiting
-
-    async def tree(self) -> Tree:
-        return await self._with_admin(read_tree)
-
-    async def controller(self) -> int | None:
-        async def read(session: ZkSession) -> int | None:
-            try:
-                node = await session.submit(GetData(CONTROLLER))
-            except NoNodeError:
-                return None
-            return decode_controller(getattr(node, "data", b""))
-
-        return await self._with_admin(read)
-
-    async def _with_admin(self, read: Callable[[ZkSession], Awaitable[T]]) -> T:
-        """Reads in the harness's session, in a new one if it has ended: a busy host must not cost the harness its eyes."""
-        while True:
-            try:
-                return await read(self.admin)
-            except SessionExpiredError:
-                assert self._admin is not None
-                await self._admin.renew()
-
-    async def wait_until(self, what: str, check: Callable[[], Awaitable[str | None]], *, timeout_s: float) -> None:
-        why: str | None = "it was not looked at"
-        try:
-            async with asyncio.timeout(timeout_s):
-                while True:
-                    if (why := await check()) is None:
-                        return
-                    await asyncio.sleep(POLL_S)
-        except TimeoutError:
-            raise EnvironmentError_(f"not within {timeout_s:g} s: {what}: {why}", where=str(self.directory)) from None
-
-    async def wait_for_controller(self, *, other_than: int | None = None, timeout_s: float) -> int:
-        found: list[int] = []
-
-        async def check() -> str | None:
-            controller = await self.controller()
-            if controller is None or controller == other_than:
-                return f"/controller names {controller}"
-            found.append(controller)
-            return None
-
-        await self.wait_until(
-            "a controller is elected"
-            if other_than is None
-            else f"a controller other than node {other_than} is elected",
-            check,
-            timeout_s=timeout_s,
-        )
-        return found[-1]
-
-    async def wait_until_converged(self, *, timeout_s: float) -> None:
-        await self.wait_until("the cluster converges", self._unconverged, timeout_s=timeout_s)
-
-    async def _unconverged(self) -> str | None:
-        tree, running = await self.tree(), self.running
-        statuses = await _all([self.status(node) for node in running])
-        silent = [node for node, status in zip(running, statuses, strict=True) if status is None]
-        if silent:
-            return f"nodes that do not answer: {silent}"
-        told = await _all([self.metadata(node) for node in running])
-        answered = [status for status in statuses if status is not None]
-        return unconverged(
-            tree,
-            {status.node: status.session for status in answered},
-            {status.node: status.active for status in answered},
-            dict(zip(running, told, strict=True)),
-        )
-
-    async def _registered(self, node: int) -> str | None:
-        """What a node lacks to be ready, or None: it answers, and its session owns its registration."""
-        status = await self.status(node)
-        if status is None or not status.session:
-            return "it has no ZooKeeper session yet" if status else "its control socket does not answer yet"
-        try:
-            found = await self.admin.submit(GetData(f"/brokers/ids/{node}"))
-        except NoNodeError:
-            return "it is not registered in /brokers/ids yet"
-        owner = getattr(getattr(found, "stat", None), "ephemeral_owner", 0)
-        return None if owner == status.session else "its registration belongs to an older session"
-
     def _exited(self, node: int, status: int) -> None:
         if self._on_exit is not None:
             self._on_exit(node, status)
@@ -370,7 +231,7 @@ class ProcessCluster:
 
     async def _stop(self, keep_log_in: Path | None) -> None:
         try:
-            await _all([node.end(scaled(3)) for node in self._nodes.values()])
+            await gather_all([node.end(scaled(3)) for node in self._nodes.values()])
             if self._admin is not None:
                 await self._admin.close()
         finally:
@@ -393,29 +254,3 @@ def _new_directory() -> Path:
     except OSError as bad:
         raise EnvironmentError_(f"no temporary directory could be made: {bad}", where=str(directory)) from None
     return directory
-
-
-def _session(value: object) -> int:
-    """A session id as `0x...` or a number; 0 for none."""
-    if isinstance(value, str):
-        return int(value, 16) if value else 0
-    return value if isinstance(value, int) else 0
-
-
-async def _all(work: Sequence[Awaitable[Any]]) -> list[Any]:
-    """Everything at once; the first failure in order is raised after all have ended."""
-    tasks = [asyncio.ensure_future(each) for each in work]
-    try:
-        results = await asyncio.gather(*tasks, return_exceptions=True)
-    except asyncio.CancelledError:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        raise
-    for result in results:
-        if isinstance(result, BaseException):
-            raise result
-    return results
-
-
-__all__ = ["ZOOKEEPER", "ClusterSettings", "ProcessCluster"]

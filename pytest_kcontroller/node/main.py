@@ -62,6 +62,14 @@ class Node:
         self._address = self._listen_at
         self._phase = "connecting"
 
+    async def live(self, pid: int, ready: Callable[[Address], None]) -> None:
+        """`run`, with its beginning and its end in the history."""
+        self._runtime.record("node.started", node=self._settings.node_id, pid=pid)
+        try:
+            await self.run(ready)
+        finally:
+            self._runtime.record("node.stopping", node=self._settings.node_id, pid=pid)
+
     async def run(self, ready: Callable[[Address], None]) -> None:
         """Until it is cancelled: then everything ends and the session is closed.
 

@@ -92,7 +92,6 @@ async def _run(node: Node, runtime: RealRuntime, settings: NodeSettings, mutant:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop, number)
-    runtime.record("node.started", node=settings.node_id, pid=os.getpid())
     try:
         async with contextlib.AsyncExitStack() as stack:
             if settings.control is not None:
@@ -100,12 +99,11 @@ async def _run(node: Node, runtime: RealRuntime, settings: NodeSettings, mutant:
             tasks = await stack.enter_async_context(Nursery())
             if mutant is not None:
                 tasks.start(_watch_counts(mutant, runtime.record), name="mutant counts")
-            await node.run(ready=lambda address: _say_ready(settings.node_id, address))
+            await node.live(os.getpid(), ready=lambda address: _say_ready(settings.node_id, address))
     except asyncio.CancelledError:
         if not asked:
             raise
     finally:
-        runtime.record("node.stopping", node=settings.node_id, pid=os.getpid())
         if mutant is not None:
             runtime.record("mutant.counts", mutant=mutant.name, counts=counts())
     return INTERRUPTED if asked[0] == signal.SIGINT else 0

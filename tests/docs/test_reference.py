@@ -10,7 +10,7 @@ from pages import ROOT, section, sections
 
 from kcontroller_chaos.faults import kinds
 from kcontroller_chaos.invariants import Invariant, invariants
-from pytest_kcontroller.cluster.cluster import ClusterSettings
+from pytest_kcontroller.cluster.base import ClusterSettings
 from pytest_kcontroller.kcluster import KCluster, Net
 from pytest_kcontroller.options import OPTIONS
 from pytest_kcontroller.zookeeper_fixture import EXPIRE_MODES, TestZooKeeper

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from pytest_kcontroller.cluster.cluster import ClusterSettings, ProcessCluster
+from pytest_kcontroller.cluster.base import ClusterSettings
+from pytest_kcontroller.cluster.cluster import ProcessCluster
 from pytest_kcontroller.cluster.connections import established
 from pytest_kcontroller.cluster.timing import scaled
 
