@@ -51,6 +51,8 @@ class SimLoop(asyncio.AbstractEventLoop):
         self.alive, self.paused = True, False
         self.errors: list[dict[str, Any]] = []
         """What no code handled: contexts as of asyncio's call_exception_handler."""
+        self.when_killed: list[Callable[[], None]] = []
+        """Called in order at the kill: what the rest of the world does about it (connections end)."""
         self._held: list[asyncio.Handle] = []
         self._tasks: list[asyncio.Task[Any]] = []
         self._made, self._prune_at = 0, 64
@@ -69,7 +71,7 @@ class SimLoop(asyncio.AbstractEventLoop):
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.Handle:
         handle = asyncio.Handle(callback, args, self, context)
-        self.scheduler._schedule(self, self.scheduler.now_us, handle)
+        self.scheduler.schedule(self, self.scheduler.now_us, handle)
         return handle
 
     def call_later(  # type: ignore[override]
@@ -81,7 +83,7 @@ class SimLoop(asyncio.AbstractEventLoop):
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
         handle = asyncio.TimerHandle(when, callback, args, self, context)
-        self.scheduler._schedule(self, round(when * 1e6), handle)
+        self.scheduler.schedule(self, round(when * 1e6), handle)
         return handle
 
     def call_soon_threadsafe(  # type: ignore[override]
@@ -208,7 +210,10 @@ class Scheduler:
         freeing a suspended coroutine would run its `finally` blocks. Long series of runs use a Python process for some
         hundred runs each. (A process that kills itself is dead once the step that it is in has ended.)
         """
-        loop._drop()
+        if loop.alive:
+            loop._drop()
+            for react in loop.when_killed:
+                react()
 
     def pause(self, loop: SimLoop) -> None:
         """Holds its handles until resume. Idempotent."""
@@ -219,7 +224,7 @@ class Scheduler:
         loop.paused = False
         held, loop._held = loop._held, []
         for handle in held:
-            self._schedule(loop, self.now_us, handle)
+            self.schedule(loop, self.now_us, handle)
 
     def run(self, until_us: int | None = None) -> None:
         """Runs everything that is due up to `until_us`, and the clock ends there; without it, until nothing is scheduled.
@@ -244,7 +249,8 @@ class Scheduler:
         """One line per unfinished task of the living processes."""
         return tuple(line for loop in self.processes.values() if loop.alive for line in loop.waiting())
 
-    def _schedule(self, loop: SimLoop, due_us: int, handle: asyncio.Handle) -> None:
+    def schedule(self, loop: SimLoop, due_us: int, handle: asyncio.Handle) -> None:
+        """Runs `handle` in `loop` at `due_us`. The same handle may be scheduled many times."""
         if not loop.alive:
             return
         self._scheduled += 1
@@ -323,13 +329,23 @@ class SimClock:
 
 
 class SimRuntime:
-    """See ports.Runtime. First version: clock, rng, holds and record; the rest of the world comes with its simulation."""
+    """See ports.Runtime. What is not given does not exist in this world, and NotOnThisBackend is raised for it."""
 
-    def __init__(self, loop: SimLoop, seed: int, events: list[dict[str, object]]) -> None:
+    def __init__(
+        self,
+        loop: SimLoop,
+        seed: int,
+        events: list[dict[str, object]],
+        *,
+        zookeeper: ZkConnector | None = None,
+        transport: Transport | None = None,
+        disk: Disk | None = None,
+    ) -> None:
         """`events` is the history that all processes of a world share."""
         self.clock = SimClock(loop.scheduler)
         self.rng = NamedRng(seed).child(loop.name)
         self.holds = Holds(self.record)
+        self._zookeeper, self._transport, self._disk = zookeeper, transport, disk
         self._loop, self._events, self._seq = loop, events, 0
 
     def record(self, kind: str, **fields: object) -> None:
@@ -341,12 +357,18 @@ class SimRuntime:
 
     @property
     def zookeeper(self) -> ZkConnector:
-        raise NotOnThisBackend("there is no simulated ZooKeeper yet", hint="use the backend `process`")
+        if self._zookeeper is None:
+            raise NotOnThisBackend("this simulated world has no ZooKeeper", hint="use the backend `process`")
+        return self._zookeeper
 
     @property
     def transport(self) -> Transport:
-        raise NotOnThisBackend("there is no simulated network yet", hint="use the backend `process`")
+        if self._transport is None:
+            raise NotOnThisBackend("this simulated world has no network", hint="use the backend `process`")
+        return self._transport
 
     @property
     def disk(self) -> Disk:
-        raise NotOnThisBackend("there is no simulated disk yet", hint="use the backend `process`")
+        if self._disk is None:
+            raise NotOnThisBackend("this simulated world has no disk", hint="use the backend `process`")
+        return self._disk

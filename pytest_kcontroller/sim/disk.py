@@ -1,0 +1,80 @@
+"""The simulated disk of one node. It outlives the node's processes, and can break the promise of `write`.
+
+A good disk keeps what `write` was told. A disk that *caches* says so too, but keeps the newest writes in a cache until
+`sync`: a power failure loses them, or tears the last one. Who calls the faults kills the process at the same instant.
+"""
+
+from __future__ import annotations
+
+from pytest_kcontroller.runtime.ports import Rng
+
+
+class SimDisk:
+    """See ports.Disk."""
+
+    def __init__(self, rng: Rng, name: str) -> None:
+        """What is lost and where a write is torn comes from the stream `disk/<name>`."""
+        self._random = rng.stream(f"disk/{name}")
+        self._synced: dict[str, bytes] = {}
+        self._cached: list[tuple[str, bytes]] = []
+        self._caching = False
+
+    def read(self, name: str) -> bytes | None:
+        for written, data in reversed(self._cached):
+            if written == name:
+                return data
+        return self._synced.get(name)
+
+    def write(self, name: str, data: bytes) -> None:
+        if self._caching:
+            self._cached.append((name, bytes(data)))
+        else:
+            self._synced[name] = bytes(data)
+
+    @property
+    def unsynced(self) -> tuple[str, ...]:
+        """The names of the cached writes, oldest first; a name comes once for each of its writes."""
+        return tuple(name for name, _ in self._cached)
+
+    def cache(self) -> None:
+        """From now on, a write is only in the cache."""
+        self._caching = True
+
+    def sync(self) -> None:
+        """What is cached becomes durable, and the disk is a good one again."""
+        self._caching = False
+        self._keep(len(self._cached))
+
+    def lose_unsynced(self) -> tuple[str, ...]:
+        """A power failure: some of the oldest cached writes had become durable, at least the newest is lost.
+
+        Returns the names of the lost writes, oldest first; nothing cached: nothing lost.
+        """
+        if not self._cached:
+            return ()
+        self._keep(self._random.randrange(len(self._cached)))
+        lost = self.unsynced
+        self._cached.clear()
+        return lost
+
+    def tear(self) -> str | None:
+        """A power failure in the newest cached write: the older ones are durable, of it only the first bytes.
+
+        Returns its name, or None if nothing is cached.
+        """
+        if not self._cached:
+            return None
+        name, data = self._cached.pop()
+        self._keep(len(self._cached))
+        self._synced[name] = data[: self._random.randrange(len(data))] if data else b""
+        return name
+
+    def wipe(self) -> None:
+        """A new, empty disk in its place."""
+        self._synced.clear()
+        self._cached.clear()
+
+    def _keep(self, count: int) -> None:
+        for name, data in self._cached[:count]:
+            self._synced[name] = data
+        del self._cached[:count]
