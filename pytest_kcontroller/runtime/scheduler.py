@@ -12,6 +12,7 @@ import asyncio
 import ctypes
 import heapq
 import logging
+from collections import deque
 from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context
 from types import TracebackType
@@ -27,6 +28,9 @@ T = TypeVar("T")
 
 HANDLES_PER_INSTANT = 1_000_000
 """So many handles without the clock moving are a loop that spins."""
+
+PRUNE_FROM = 256
+"""So many later handles are looked through for cancelled ones; after that, twice as many as remained."""
 
 WALL_START_MS = 1_750_000_000_000
 """What the simulated wall clock shows at the start: always the same, so that runs are alike."""
@@ -71,13 +75,17 @@ class SimLoop(asyncio.AbstractEventLoop):
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.Handle:
         handle = asyncio.Handle(callback, args, self, context)
-        self.scheduler.schedule(self, self.scheduler.now_us, handle)
+        if self.alive:
+            self.scheduler._ready.append((self, handle))
         return handle
 
     def call_later(  # type: ignore[override]
         self, delay: float, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
-        return self.call_at(self.time() + delay, callback, *args, context=context)
+        scheduler = self.scheduler
+        handle = asyncio.TimerHandle(scheduler.now_us / 1e6 + delay, callback, args, self, context)
+        scheduler.schedule(self, scheduler.now_us + round(delay * 1e6), handle)
+        return handle
 
     def call_at(  # type: ignore[override]
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
@@ -178,9 +186,13 @@ class Scheduler:
         self.now_us = 0
         self.processes: dict[str, SimLoop] = {}
         """By name, in the order in which they were made; a process that was killed and made again is the new one."""
-        self._heap: list[tuple[int, int, SimLoop, asyncio.Handle]] = []
-        self._scheduled = 0
-        self._at_this_instant = 0
+        self.ran = 0
+        """How many handles have run: the work of a run, whatever machine it is on."""
+        self._ready: deque[tuple[SimLoop, asyncio.Handle]] = deque()
+        """What is due now, in order of scheduling."""
+        self._later: list[tuple[int, int, SimLoop, asyncio.Handle]] = []
+        """A heap by (due time, order of scheduling)."""
+        self._scheduled, self._prune_at = 0, PRUNE_FROM
 
     def __enter__(self) -> Self:
         return self
@@ -194,7 +206,8 @@ class Scheduler:
         """Kills every process."""
         for loop in self.processes.values():
             loop._drop()
-        self._heap.clear()
+        self._ready.clear()
+        self._later.clear()
 
     def process(self, name: str) -> SimLoop:
         """A new process. Raises ValueError while a living one has that name."""
@@ -232,7 +245,7 @@ class Scheduler:
         Raises StuckError if nothing is scheduled any more while a task waits (only without `until_us`: with it, the caller
         may be the one who is waited for), and if the clock does not move on.
         """
-        self._run(until_us, lambda: False)
+        self._run(until_us, None)
         if until_us is not None:
             self.now_us = max(self.now_us, until_us)
         elif waiting := self.waiting():
@@ -253,37 +266,62 @@ class Scheduler:
         """Runs `handle` in `loop` at `due_us`. The same handle may be scheduled many times."""
         if not loop.alive:
             return
-        self._scheduled += 1
-        heapq.heappush(self._heap, (max(due_us, self.now_us), self._scheduled, loop, handle))
+        if due_us <= self.now_us:
+            self._ready.append((loop, handle))
+        else:
+            self._scheduled += 1
+            heapq.heappush(self._later, (due_us, self._scheduled, loop, handle))
+            if len(self._later) > self._prune_at:
+                self._prune()
 
-    def _run(self, until_us: int | None, enough: Callable[[], bool]) -> None:
+    def _prune(self) -> None:
+        """Forgets what will not run: each request that is answered leaves the timer of its timeout behind."""
+        self._later = [entry for entry in self._later if entry[2].alive and not entry[3].cancelled()]
+        heapq.heapify(self._later)
+        self._prune_at = max(PRUNE_FROM, 2 * len(self._later))
+
+    def _run(self, until_us: int | None, enough: Callable[[], bool] | None) -> None:
+        """The hot path: names of this function instead of attributes, and asyncio is told of the loop when it changes."""
         if asyncio._get_running_loop() is not None:
             raise RuntimeError("a scheduler runs outside of event loops, not inside one")
-        while self._heap and not enough():
-            if until_us is not None and self._heap[0][0] > until_us:
-                return
-            due_us, _, loop, handle = heapq.heappop(self._heap)
-            if handle.cancelled() or not loop.alive:
-                continue
-            self._move_clock(due_us)
-            if loop.paused:
-                loop._held.append(handle)
-                continue
-            asyncio._set_running_loop(loop)
-            try:
+        ready, running, ran, ran_before = self._ready, None, 0, 0
+        spinning, set_running_loop = HANDLES_PER_INSTANT, asyncio._set_running_loop
+        try:
+            while enough is None or not enough():
+                if not ready:
+                    if not self._move_clock(until_us):
+                        return
+                    ran_before = ran
+                loop, handle = ready.popleft()
+                if not loop.alive or handle.cancelled():
+                    continue
+                if loop.paused:
+                    loop._held.append(handle)
+                    continue
+                if loop is not running:
+                    set_running_loop(loop)
+                    running = loop
+                ran += 1
+                if ran - ran_before > spinning:
+                    what = f"{spinning} steps and the clock has not moved: somebody spins"
+                    raise StuckError(what, self.now_us, self.waiting())
                 handle._run()
-            finally:
-                asyncio._set_running_loop(None)
+        finally:
+            set_running_loop(None)
+            self.ran += ran
 
-    def _move_clock(self, due_us: int) -> None:
-        if due_us > self.now_us:
-            self.now_us, self._at_this_instant = due_us, 0
-            return
-        self._at_this_instant += 1
-        if self._at_this_instant > HANDLES_PER_INSTANT:
-            self._at_this_instant = 0
-            what = f"{HANDLES_PER_INSTANT} steps and the clock has not moved: somebody spins"
-            raise StuckError(what, self.now_us, self.waiting())
+    def _move_clock(self, until_us: int | None) -> bool:
+        """To the next instant at which something is due; all of that is ready then. False if there is none in time."""
+        later = self._later
+        while later and (later[0][3].cancelled() or not later[0][2].alive):
+            heapq.heappop(later)
+        if not later or (until_us is not None and later[0][0] > until_us):
+            return False
+        now_us = self.now_us = later[0][0]
+        while later and later[0][0] == now_us:
+            _, _, loop, handle = heapq.heappop(later)
+            self._ready.append((loop, handle))
+        return True
 
 
 def _never_finalise(task: asyncio.Task[Any]) -> None:

@@ -263,6 +263,48 @@ def test_a_callback_that_fails_is_kept_with_its_process() -> None:
         assert len(loop.errors) == 1
 
 
+def test_a_timer_that_nobody_waits_for_any_more_moves_no_clock_and_is_forgotten() -> None:
+    async def main() -> None:
+        for _ in range(5000):
+            async with asyncio.timeout(3600):
+                await asyncio.sleep(0.001)
+
+    with Scheduler() as world:
+        dead = world.process("dead")
+        dead.call_later(7200, print)
+        world.kill(dead)
+        world.process("a").create_task(main())
+        world.run()
+        assert world.now_us == 5 * SECOND
+        assert len(world._later) < 1000
+        assert world.ran > 10_000
+
+
+def test_the_same_instant_keeps_the_order_of_scheduling() -> None:
+    """Also between timers that were set long before and what is called soon at that instant."""
+    order: list[str] = []
+    with Scheduler() as world:
+        first, second = world.process("first"), world.process("second")
+
+        def at(loop: SimLoop, name: str) -> None:
+            order.append(name)
+            if len(name) < 3:
+                loop.call_soon(at, loop, name + "s")
+                loop.call_at(world.now_us / 1e6, at, loop, name + "t")
+
+        second.call_at(0.5, at, second, "a")
+        first.call_at(0.25, first.call_at, 0.5, at, first, "c")
+        first.call_at(0.5, at, first, "b")
+        world.run()
+    assert order == [
+        "a",
+        "b",
+        "c",
+        *(f"{x}{y}" for x in "abc" for y in "st"),
+        *(f"{x}{y}{z}" for x in "abc" for y in "st" for z in "st"),
+    ]
+
+
 def test_it_does_not_run_inside_a_loop() -> None:
     async def inside() -> None:
         Scheduler().run()
