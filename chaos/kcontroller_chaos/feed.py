@@ -55,10 +55,12 @@ def _decode(line: bytes) -> Event | None:
     return value if isinstance(value, dict) and "kind" in value else None
 
 
-class TxnSource(Protocol):
-    """ZooKeeper's log while it grows: new transactions as `zk.txn` events."""
+class EventSource(Protocol):
+    """Something that grows: files, ZooKeeper's log (its transactions as `zk.txn` events), the list of a simulated world."""
 
-    def poll(self) -> list[Event]: ...
+    def poll(self) -> list[Event]:
+        """What is new since the last look."""
+        ...
 
 
 class LogSource:
@@ -78,7 +80,7 @@ class LogSource:
 class Feed:
     """Events in the order in which they were seen. `position` marks a place in it: `wait(..., since=position)`."""
 
-    def __init__(self, tail: Tail, txns: TxnSource) -> None:
+    def __init__(self, tail: EventSource, txns: EventSource) -> None:
         self._tail, self._txns = tail, txns
         self.events: list[Event] = []
         self._changed = asyncio.Event()

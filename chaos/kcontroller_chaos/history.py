@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kcontroller_chaos.txnlog import Op, Txn, read_all
+from kcontroller_chaos.txnlog import read_all
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.runtime.real import RunStart
+from pytest_kcontroller.zookeeper.txn import Op, Txn
 
 Event = Mapping[str, Any]
 ZOOKEEPER = "zookeeper"

@@ -22,10 +22,19 @@ class RunDirectory:
 
     @classmethod
     def create(
-        cls, out: Path, campaign: Mapping[str, Any], seed: int, start: RunStart, *, text: str = "", **facts: Any
+        cls,
+        out: Path,
+        campaign: Mapping[str, Any],
+        seed: int,
+        start: RunStart,
+        *,
+        text: str = "",
+        times: RunStart | None = None,
+        **facts: Any,
     ) -> RunDirectory:
         """Makes `out/<campaign>/<run-id>/` with the campaign file, whose content is `text`, and a run.json whose
-        verdict is `unknown`. `facts` as in docs/formats.md."""
+        verdict is `unknown`. `times` is what the times of its history count from (default: `start`). `facts` as in
+        docs/formats.md."""
         began = _utc(start.wall_ns)
         stem = f"{began[:19].replace('-', '').replace(':', '')}-seed-{seed}"
         base = out / campaign["name"]
@@ -54,7 +63,7 @@ class RunDirectory:
                 "started": began,
                 "ended": None,
                 "verdict": "unknown",
-                "start": start.encode(),
+                "start": (times or start).encode(),
             }
         )
         return run

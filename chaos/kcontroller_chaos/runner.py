@@ -6,8 +6,9 @@ import asyncio
 import os
 import platform
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +19,21 @@ from kcontroller_chaos.feed import Feed, LogSource, Tail
 from kcontroller_chaos.outcome import HELD, exit_status
 from kcontroller_chaos.rundir import RunDirectory
 from kcontroller_chaos.schedule import Schedule, draw
+from kcontroller_chaos.simulation import START as SIMULATION_START
+from kcontroller_chaos.simulation import simulate
 from kcontroller_chaos.verdict import ENVIRONMENT, judge
 from pytest_kcontroller import __version__
 from pytest_kcontroller.cluster.base import ClusterSettings
 from pytest_kcontroller.cluster.cluster import ProcessCluster
 from pytest_kcontroller.cluster.java import versions
 from pytest_kcontroller.cluster.zookeeper_source import check_zookeeper
-from pytest_kcontroller.errors import EnvironmentError_, UsageError
+from pytest_kcontroller.errors import EnvironmentError_, NotOnThisBackend, UsageError
 from pytest_kcontroller.plugin_manager import load_plugins
 from pytest_kcontroller.runtime.real import RealClock, Recorder, RunStart
 
 MUTANTS = "kcontroller_chaos.mutants"
+PROCESS, SIM = "process", "sim"
+BACKENDS = (PROCESS, SIM)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +48,7 @@ class Options:
     plugins: tuple[str, ...] = ()
     zookeeper_image: str | None = None
     """As in ClusterSettings."""
+    backend: str = PROCESS
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +73,12 @@ class RunResult:
 
 def check(campaign: Campaign, options: Options) -> ClusterSettings:
     """Everything that can be wrong before something starts. Raises UsageError."""
-    check_zookeeper(options.zookeeper_image)
+    if options.backend == PROCESS:
+        check_zookeeper(options.zookeeper_image)
+    elif options.zookeeper_image is not None:
+        raise NotOnThisBackend(
+            "simulated time has no containers", hint="leave --zookeeper out, or use --backend process"
+        )
     plugins = load_plugins((*options.plugins, MUTANTS))
     plugins.mutant(options.mutant, where="--mutant")
     selectors = {**campaign.cluster.selectors, **options.selectors}
@@ -116,29 +127,32 @@ async def run_once(campaign: Campaign, seed: int, options: Options, schedule: Sc
         noop_fault=options.noop_fault,
         plugins=list(options.plugins),
         zookeeper_image=options.zookeeper_image,
+        backend=options.backend,
+        times=SIMULATION_START if options.backend == SIM else start,
         text=campaign.text,
         expected=[asdict(known) for known in campaign.expected],
-        versions={"kcontroller": __version__, "python": platform.python_version(), **versions(options.zookeeper_image)},
+        versions={"kcontroller": __version__, "python": platform.python_version(), **_versions(options)},
         host={"cpus": len(os.sched_getaffinity(0)), "system": f"{platform.system()} {platform.machine()}"},
         commit=_commit(),
     )
     schedule = schedule or draw(campaign, seed)
     schedule.save(run.schedule)
-    record = Recorder(run.history / "engine.jsonl", "engine", clock)
+    noop, duration_s = options.noop_fault, campaign.duration_s
     try:
-        await _play(settings, run, start, clock, record, schedule, options.noop_fault, campaign.duration_s)
+        if options.backend == SIM:
+            mutant = load_plugins((*options.plugins, MUTANTS)).mutant(options.mutant)
+            await _apart(partial(simulate, settings, run, schedule, mutant=mutant, noop=noop, duration_s=duration_s))
+        else:
+            await _play(settings, run, start, clock, schedule, noop, duration_s)
     except asyncio.CancelledError:
         details = judge(run.path)  # what was proven until then stands; else the verdict is unknown
         run.end(clock.wall_ms() * 1_000_000, details["overall"])
         raise
     except EnvironmentError_ as failed:
-        record("run.failed", error=str(failed))
         details = judge(run.path)  # environment, unless a violation was proven before
         run.end(clock.wall_ms() * 1_000_000, details["overall"])
         shown = {} if details["overall"] == ENVIRONMENT else details
         return RunResult(run.path, details["overall"], clock.now_us() / 1e6, shown, str(failed))
-    finally:
-        record.close()
     details = judge(run.path)
     run.end(clock.wall_ms() * 1_000_000, details["overall"])
     return RunResult(run.path, details["overall"], clock.now_us() / 1e6, details)
@@ -149,25 +163,47 @@ async def _play(
     run: RunDirectory,
     start: RunStart,
     clock: RealClock,
-    record: Recorder,
-    schedule: Any,
+    schedule: Schedule,
     noop: str | None,
     duration_s: float,
 ) -> None:
+    record = Recorder(run.history / "engine.jsonl", "engine", clock)
+
     def exited(node: int, status: int) -> None:
         record("process.exited", node=node, status=status)
 
-    cluster = await ProcessCluster.start(
-        settings, run.path, run_start=start, on_exit=exited, zookeeper_log=run.zookeeper
-    )
     try:
-        source = LogSource(cluster.zookeeper.txn_log_directory, start)
-        feed = Feed(Tail(run.history, skip=("zookeeper",)), source)
-        await Engine(cluster, feed, clock, record, noop, duration_s=duration_s).play(schedule)
+        cluster = await ProcessCluster.start(
+            settings, run.path, run_start=start, on_exit=exited, zookeeper_log=run.zookeeper
+        )
+        try:
+            source = LogSource(cluster.zookeeper.txn_log_directory, start)
+            feed = Feed(Tail(run.history, skip=("zookeeper",)), source)
+            await Engine(cluster, feed, clock, record, noop, duration_s=duration_s).play(schedule)
+        finally:
+            await cluster.stop(keep_log_in=run.zookeeper)
+    except EnvironmentError_ as failed:
+        record("run.failed", error=str(failed))
+        raise
     finally:
-        await cluster.stop(keep_log_in=run.zookeeper)
+        record.close()
 
 
+async def _apart(work: Callable[[], object]) -> None:
+    """In a thread: simulated time has loops of its own, and runs outside of every other. Cancelled, it ends its run."""
+    running = asyncio.get_running_loop().run_in_executor(None, work)
+    try:
+        await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait_for(running, None)
+        raise
+
+
+def _versions(options: Options) -> dict[str, str]:
+    return {"zookeeper": "simulated"} if options.backend == SIM else versions(options.zookeeper_image)
+
+
+@cache
 def _commit() -> str | None:
     """The commit of the checkout that this runs in."""
     try:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_kcontroller.errors import EnvironmentError_
+from pytest_kcontroller.zookeeper.txn import Op, Txn
 
 MAGIC = b"ZKLG"
 HEADER_BYTES = 16
@@ -29,37 +30,6 @@ class CorruptLogError(EnvironmentError_):
 
     def __init__(self, path: Path, offset: int, why: str) -> None:
         super().__init__(f"ZooKeeper's transaction log: {why}", where=f"{path} at byte {offset}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Op:
-    """One write. `version` is the znode's after a set; `code` is of the type `error` only (-103: bad version)."""
-
-    type: str
-    path: str | None = None
-    data: bytes | None = None
-    version: int | None = None
-    ephemeral: bool = False
-    code: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Txn:
-    """One transaction. `error` is the code of a refused single request; `closed` the znodes that went with a session."""
-
-    zxid: int
-    session: int
-    cxid: int
-    time_ms: int
-    type: str
-    ops: tuple[Op, ...] = ()
-    error: int | None = None
-    timeout_ms: int | None = None
-    closed: tuple[str, ...] = ()
-
-    @property
-    def refused(self) -> bool:
-        return self.error is not None or any(op.type == "error" for op in self.ops)
 
 
 class _Bytes:

@@ -17,6 +17,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "play campaign files, once per seed; the exit status is the worst verdict's"
     run_parser = verbs.add_parser("run", help=text, description=text)
     run_parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="campaign files (TOML)")
+    run_parser.add_argument(
+        "--backend",
+        choices=("process", "sim"),
+        default="process",
+        help="how the cluster is made real: nodes, ZooKeeper and proxies as processes, or all of it in simulated time "
+        "(default: %(default)s)",
+    )
     run_parser.add_argument("--seeds", metavar="A..B", help='"1..50", "3" or "1,4,7"; default: those of the file')
     run_parser.add_argument("--out", type=Path, default=Path("runs"), help="where run directories go (default: runs)")
     run_parser.add_argument(
@@ -44,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         examples=[
             "kcontroller campaign run chaos/campaigns/smoke.toml",
             "kcontroller campaign run chaos/campaigns/*.toml --seeds 1..20 --out runs",
+            "kcontroller campaign run chaos/campaigns/smoke.toml --backend sim --seeds 1..100",
             "kcontroller campaign run chaos/campaigns/*.toml --shard 2/8 --max-seconds 600  # one of eight CI jobs",
             "kcontroller campaign run chaos/campaigns/zombie.toml --mutant KAFKA-6082  # a known bug: status 1",
         ],
@@ -78,6 +86,7 @@ def run(args: argparse.Namespace) -> int:
         assignment=args.assignment,
         plugins=tuple(args.plugin),
         zookeeper_image=image_of(args.zookeeper, args.zookeeper_image),
+        backend=args.backend,
     )
     for campaign in campaigns:
         check(campaign, options)

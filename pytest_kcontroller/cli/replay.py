@@ -97,6 +97,7 @@ def _of_run(path: Path, out: Path) -> tuple[Planned, Options, Mapping[str, Any]]
             assignment=facts["assignment"],
             plugins=tuple(facts["plugins"]),
             zookeeper_image=facts["zookeeper_image"],
+            backend=facts["backend"],
         )
     except (KeyError, TypeError, ValueError) as missing:
         raise UsageError(f"run.json lacks what a replay needs: {missing!r}", where=str(path / "run.json")) from None

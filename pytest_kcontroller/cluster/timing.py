@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from pytest_kcontroller.errors import UsageError
 
 VARIABLE = "KC_TIMEOUT_SCALE"
 
+_stretched = True
+
 
 def scaled(seconds: float) -> float:
     """`seconds` times $KC_TIMEOUT_SCALE (default 1). For limits only, never for what is measured. Raises UsageError."""
+    if not _stretched:
+        return seconds
     text = os.environ.get(VARIABLE) or "1"
     try:
         factor = float(text)
@@ -19,3 +25,14 @@ def scaled(seconds: float) -> float:
     if not 0 < factor < 1000:
         raise UsageError(f"{text!r} is not a number above 0", where=f"${VARIABLE}")
     return seconds * factor
+
+
+@contextmanager
+def unscaled() -> Iterator[None]:
+    """No limit is stretched in the block: in virtual time a slow machine is not slow, and a seed gives one history."""
+    global _stretched
+    before, _stretched = _stretched, False
+    try:
+        yield
+    finally:
+        _stretched = before

@@ -37,9 +37,9 @@ class SimNetwork:
         self._owners: dict[Address, str] = {}
         self._next_port = FIRST_FREE_PORT
 
-    def transport(self, loop: SimLoop) -> SimTransport:
-        """What the process of `loop` gets. It ends with that process."""
-        return SimTransport(self, loop)
+    def transport(self, loop: SimLoop, machine: str | None = None) -> SimTransport:
+        """What the process of `loop` gets. It ends with that process; its links are those of `machine` (or its name)."""
+        return SimTransport(self, loop, machine or loop.name)
 
     def link(self, source: str, target: str) -> Link:
         """By the names of the two processes; whoever connects is the source."""
@@ -85,15 +85,15 @@ class SimNetwork:
 class SimTransport:
     """The network as one process sees it. See ports.Transport."""
 
-    def __init__(self, network: SimNetwork, loop: SimLoop) -> None:
-        self.network, self.loop = network, loop
+    def __init__(self, network: SimNetwork, loop: SimLoop, machine: str) -> None:
+        self.network, self.loop, self.machine = network, loop, machine
         self.streams: dict[SimStream, None] = {}
         """Open ends, oldest first."""
         self.listenings: dict[SimListening, None] = {}
         loop.when_killed.append(self._killed)
 
     async def connect(self, address: Address) -> Stream:
-        connection = _Connection(self, address, self.network.link_to(self.loop.name, address))
+        connection = _Connection(self, address, self.network.link_to(self.machine, address))
         try:
             await connection.opened
         except asyncio.CancelledError:
@@ -118,7 +118,7 @@ class SimListening:
         self.transport = transport
         self._serve = serve
         self._accepted: dict[SimStream, None] = {}
-        self._address = transport.network.bind(self, address, transport.loop.name)
+        self._address = transport.network.bind(self, address, transport.machine)
         transport.listenings[self] = None
 
     @property

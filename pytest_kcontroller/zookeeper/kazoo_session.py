@@ -31,11 +31,9 @@ from kazoo.protocol.states import EventType, KazooState, KeeperState, WatchedEve
 from kazoo.retry import KazooRetry
 
 from pytest_kcontroller.zookeeper import session as port
-from pytest_kcontroller.zookeeper.kazoo_codec import decode_answer, encode_request, path_of, size_of, translate_error
+from pytest_kcontroller.zookeeper.kazoo_codec import decode_answer, encode_request, translate_error
+from pytest_kcontroller.zookeeper.request_size import MAX_REQUEST_BYTES, path_of, size_of
 from pytest_kcontroller.zookeeper.session import SessionState, StateEvent, WatchEvent, WatchKind
-
-MAX_REQUEST_BYTES = 1_000_000
-"""ZooKeeper's own limit is 1,048,575 with its headers (jute.maxbuffer); it closes the connection over a larger request."""
 
 CLOSE_GRACE_S = 1.0
 """A closing session that gets no answer (a cut link, a paused server) is given up after this; ZooKeeper expires it later."""

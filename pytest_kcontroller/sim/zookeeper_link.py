@@ -1,0 +1,210 @@
+"""The way between one simulated process and ZooKeeper: delay, cut, hold, and what of it arrives.
+
+Both directions of a connection are a Pipe: in order, one item per turn of the receiver's loop, each `delay_us` after it
+was sent. A cut loses what has not arrived yet, except for so many of the oldest requests as are told or drawn: they still
+have their effect, and nobody hears of it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from pytest_kcontroller.zookeeper.session import Request, WatchKind
+
+if TYPE_CHECKING:
+    from pytest_kcontroller.runtime.rng import NamedRng
+    from pytest_kcontroller.runtime.scheduler import SimLoop
+    from pytest_kcontroller.sim.zookeeper import ServerSession, SimZooKeeper
+    from pytest_kcontroller.sim.zookeeper_session import SimSession
+
+Call = Callable[..., None]
+
+
+class Pipe:
+    """Calls what was sent, in the receiver's loop: the next one only after those whom the one before has woken have run."""
+
+    __slots__ = ("_armed", "_held_us", "_last_us", "_loop", "_now", "_queue")
+
+    def __init__(self, loop: SimLoop) -> None:
+        self._loop, self._now = loop, loop.scheduler
+        self._queue: deque[tuple[int, Call, tuple[Any, ...]]] = deque()
+        self._last_us = 0
+        self._held_us: int | None = None
+        self._armed = False
+
+    def __len__(self) -> int:
+        return len(self._queue)
+
+    @property
+    def held(self) -> bool:
+        return self._held_us is not None
+
+    def send(self, delay_us: int, call: Call, *args: Any) -> None:
+        self._last_us = due_us = max(self._last_us, self._now.now_us + delay_us)
+        self._queue.append((due_us, call, args))
+        if not self._armed:
+            self._arm(due_us)
+
+    def hold(self) -> None:
+        """What has not arrived by now waits for `release`."""
+        if self._held_us is None:
+            self._held_us = self._now.now_us
+
+    def release(self) -> None:
+        self._held_us = None
+        if self._queue and not self._armed:
+            self._arm(self._queue[0][0])
+
+    def break_off(self) -> None:
+        """What has not arrived by now never will; what is sent from now on is the receiver's own, and is never held."""
+        limit_us = self._now.now_us if self._held_us is None else self._held_us
+        while self._queue and self._queue[-1][0] > limit_us:
+            self._queue.pop()
+        self._last_us = self._now.now_us
+        self.release()
+
+    def keep_oldest(self, count: int) -> None:
+        while len(self._queue) > count:
+            self._queue.pop()
+
+    def _arm(self, due_us: int) -> None:
+        self._armed = True
+        self._loop.call_at(due_us / 1e6, self._deliver)
+
+    def _deliver(self) -> None:
+        queue = self._queue
+        if not queue or (self._held_us is not None and queue[0][0] > self._held_us):
+            self._armed = False
+            return
+        if queue[0][0] > self._now.now_us:  # what this handle was for is lost
+            self._arm(queue[0][0])
+            return
+        _, call, args = queue.popleft()
+        try:
+            call(*args)
+        finally:
+            if queue:
+                self._arm(queue[0][0])
+            else:
+                self._armed = False
+
+
+class Connection:
+    """One TCP connection of a client. `session` is the server's, once the handshake was answered."""
+
+    __slots__ = ("chroot", "client", "link", "open", "session", "up")
+
+    def __init__(self, link: ZkLink, client: SimSession, chroot: str) -> None:
+        self.link, self.client, self.chroot = link, client, chroot
+        self.up = Pipe(link.server.loop)
+        self.open = True
+        self.session: ServerSession | None = None
+
+    # --- the client's end
+
+    def shake_hands(self, session_id: int, password: bytes, timeout_ms: int) -> None:
+        self.up.send(self.link.delay_us, self.link.server.accept, self, session_id, password, timeout_ms)
+
+    def send(self, request: Request | None, xid: int) -> None:
+        """`None`: closes the session."""
+        self.up.send(self.link.delay_us, self.link.server.serve, self, request, xid)
+
+    @property
+    def flows(self) -> bool:
+        """Whether a ping would be answered."""
+        server_loop = self.link.server.loop
+        return self.open and not self.up.held and server_loop.alive and not server_loop.paused
+
+    # --- the server's end
+
+    def tell(self, call: Call, *args: Any) -> None:
+        if self.open:
+            self.client.inbox.send(self.link.delay_us, call, *args)
+
+    def event(self, kind: WatchKind, path: str) -> None:
+        self.tell(self.client.on_watch, kind, path[len(self.chroot) :] or "/")
+
+    def close(self) -> None:
+        """By the server: the client learns of it after all that was sent before."""
+        self.tell(self.client.on_loss, self)
+        self._ended(0)
+
+    def close_with_session(self) -> None:
+        """As the answer to the client's request to close its session."""
+        self.tell(self.client.on_closed)
+        self._ended(0)
+
+    # --- whoever breaks it
+
+    def break_off(self, arriving: int | None = None) -> None:
+        """`arriving`: so many of the requests on their way still have their effect; None: drawn."""
+        if self.open:
+            self.client.inbox.break_off()
+            self.client.inbox.send(0, self.client.on_loss, self)
+            self.abandon(arriving)
+
+    def abandon(self, arriving: int | None = None) -> None:
+        """The client's end is gone."""
+        if self.open:
+            flying = len(self.up)
+            if arriving is None:
+                arriving = self.link.draw.randint(0, flying) if flying else 0
+            self._ended(arriving)
+
+    def _ended(self, arriving: int) -> None:
+        if self.open:
+            self.open = False
+            self.up.keep_oldest(arriving)
+            self.link.server.forget(self)
+
+
+class ZkLink:
+    """All connections between one process and ZooKeeper, and the faults on them."""
+
+    def __init__(self, server: SimZooKeeper, name: str, delay_us: int, rng: NamedRng) -> None:
+        self.server, self.name, self.delay_us = server, name, delay_us
+        self.draw = rng.stream(f"zookeeper/{name}")
+        self.is_cut, self.is_held = False, False
+        self._connections: list[Connection] = []
+
+    def connect(self, client: SimSession, chroot: str) -> Connection | None:
+        """None: refused."""
+        if self.is_cut or not self.server.loop.alive:
+            return None
+        connection = Connection(self, client, chroot)
+        self._connections = [old for old in self._connections if old.open or len(old.up)]
+        self._connections.append(connection)
+        if self.is_held:
+            self._hold(connection)
+        return connection
+
+    def cut(self, arriving: int | None = None) -> None:
+        """Resets the connections and refuses new ones until `heal`. `arriving`: see Connection.break_off. Idempotent."""
+        self.is_cut = True
+        self.reset(arriving)
+
+    def reset(self, arriving: int | None = None) -> None:
+        """Resets the connections; the client may connect again."""
+        for connection in self._connections:
+            connection.break_off(arriving)
+
+    def hold(self) -> None:
+        """Nothing passes any more, and nobody is told; connections stay until a client hears nothing for too long."""
+        self.is_held = True
+        for connection in self._connections:
+            self._hold(connection)
+
+    def heal(self) -> None:
+        """Ends `cut` and `hold`: what was held arrives now. Idempotent."""
+        self.is_cut = self.is_held = False
+        for connection in self._connections:
+            connection.up.release()
+            if connection.open:
+                connection.client.inbox.release()
+
+    def _hold(self, connection: Connection) -> None:
+        connection.up.hold()
+        if connection.open:
+            connection.client.inbox.hold()

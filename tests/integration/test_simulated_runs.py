@@ -1,0 +1,84 @@
+"""Campaigns in simulated time: the same files, faults, invariants and mutants; one seed is one history."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_kcontroller.cluster.timing import scaled
+
+CAMPAIGNS = Path(__file__).parents[2] / "chaos" / "campaigns"
+PROGRAM = [sys.executable, "-c", "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"]
+
+
+def play(out: Path, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [*PROGRAM, "campaign", "run", *map(str, arguments), "--backend", "sim", "--out", str(out)]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=scaled(120), check=False, env={**os.environ, **environment}
+    )
+
+
+def runs(out: Path) -> dict[int, Path]:
+    return {json.loads((path / "run.json").read_text())["seed"]: path for path in out.glob("*/*")}
+
+
+def verdicts(run: Path) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads((run / "verdicts.json").read_text())
+    return value
+
+
+def digest(run: Path) -> str:
+    """Of every byte under history/."""
+    found = hashlib.sha256()
+    for path in sorted((run / "history").iterdir()):
+        found.update(path.name.encode() + path.read_bytes())
+    return found.hexdigest()
+
+
+@pytest.mark.parametrize("name", ["smoke", "zombie"])
+def test_the_campaigns_of_real_clusters_hold_in_simulated_time(tmp_path: Path, name: str) -> None:
+    done = play(tmp_path, CAMPAIGNS / f"{name}.toml", "--seeds", "1..20")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(runs(tmp_path)) == 20
+    for run in runs(tmp_path).values():
+        value = verdicts(run)
+        assert [part["verdict"] for part in value["parts"].values()] == ["held"] * 4
+        assert all(entry["checks"] for entry in value["invariants"])
+
+
+def test_a_mutant_is_found_and_its_write_named(tmp_path: Path) -> None:
+    done = play(tmp_path, CAMPAIGNS / "zombie.toml", "--seeds", 1, "--mutant", "KAFKA-6082")
+    assert done.returncode == 1, done.stdout + done.stderr
+    (violated,) = [i for i in verdicts(runs(tmp_path)[1])["invariants"] if i["verdict"] == "violated"]
+    assert violated["name"] == "no-stale-epoch-write"
+    assert violated["witness"]["path"].startswith("/brokers/topics/late/partitions/")
+
+
+@pytest.mark.parametrize("noop", ["session_expiry:natural", "session_expiry:server", "kill", "pause"])
+def test_a_fault_that_does_nothing_is_not_observed(tmp_path: Path, noop: str) -> None:
+    done = play(tmp_path, CAMPAIGNS / "smoke.toml", "--seeds", 1, "--noop-fault", noop)
+    assert done.returncode == 6, done.stdout + done.stderr
+
+
+def test_one_seed_is_one_history_in_every_process(tmp_path: Path) -> None:
+    digests = []
+    for hash_seed, malloc in (("0", "default"), ("0", "malloc"), ("1", "default"), ("1", "malloc")):
+        out = tmp_path / f"{hash_seed}-{malloc}"
+        surroundings = {"PYTHONHASHSEED": hash_seed, "PYTHONMALLOC": malloc, "KC_TIMEOUT_SCALE": hash_seed + ".5"}
+        assert play(out, CAMPAIGNS / "smoke.toml", "--seeds", "1..5", **surroundings).returncode == 0
+        digests.append({seed: digest(run) for seed, run in sorted(runs(out).items())})
+    assert digests[1:] == digests[:1] * 3
+    assert len(set(digests[0].values())) == 5
+
+
+def test_containers_do_not_exist_in_simulated_time(tmp_path: Path) -> None:
+    done = play(tmp_path, CAMPAIGNS / "smoke.toml", "--zookeeper", "container")
+    assert done.returncode == 2
+    assert "simulated time has no containers" in done.stderr
