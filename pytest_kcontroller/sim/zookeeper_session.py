@@ -207,7 +207,8 @@ class SimSession:
 
     def on_watch(self, kind: WatchKind, path: str) -> None:
         self._heard_us = self._now.now_us
-        self._listener(WatchEvent(kind, path))
+        if not self._closing:  # kazoo is deaf then, also for what closing itself deletes
+            self._listener(WatchEvent(kind, path))
 
     def on_loss(self, connection: Connection) -> None:
         """The state first, then the failures of the requests that the connection took along, each in its turn."""
