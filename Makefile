@@ -13,13 +13,14 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALLED := $(VENV)/.kcontroller-installed
 TOX := $(VENV)/.kcontroller-tox
 
-.PHONY: help setup demo test lint clean
+.PHONY: help setup demo test lint docs clean
 
 help:
 	@echo "make demo    set up, run chaos/campaigns/smoke.toml with seeds $(SEEDS), report"
 	@echo "make test    set up, lint, check types, run all tests (tox)"
 	@echo "make setup   only the environment, in $(VENV)"
 	@echo "make lint    only the style and the types"
+	@echo "make docs    the documentation as a site, in site/"
 	@echo "make clean   remove $(RUNS)/, $(REPORT)/ and caches (not $(VENV))"
 
 setup: $(INSTALLED)
@@ -55,6 +56,9 @@ test: $(TOX)
 
 lint: $(TOX)
 	$(BIN)/tox run -e lint,types
+
+docs: $(TOX)
+	$(BIN)/tox run -e docs
 
 clean:
 	rm -rf $(RUNS) $(REPORT) .tox .pytest_cache .mypy_cache .ruff_cache dist build

@@ -25,6 +25,10 @@ WAIT_S = 30.0
 PLANES = ("zk", "control", "data", "client")
 
 
+class InvariantError(AssertionError):
+    """An invariant does not hold, or could not be judged; the message says all that is known."""
+
+
 class Net:
     """The links between nodes, and between nodes and ZooKeeper. An end is a node's id or `"zookeeper"`."""
 
@@ -76,6 +80,7 @@ class KCluster:
     def __init__(self, loop: LoopThread, cluster: ProcessCluster, record: Recorder, ending: set[int]) -> None:
         self._loop, self._cluster, self._record, self._ending = loop, cluster, record, ending
         self._zk: Any = None
+        self._paused: set[int] = set()
         self.net = Net(loop, cluster, self._act)
 
     @classmethod
@@ -185,12 +190,14 @@ class KCluster:
         """SIGKILL; returns when the process has ended."""
         self._act("kill", node)
         self._ending.add(node)
+        self._paused.discard(node)
         self._loop.call(self._cluster.kill(node))
 
     def stop(self, node: int) -> None:
         """SIGTERM; returns when the process has ended."""
         self._act("stop", node)
         self._ending.add(node)
+        self._paused.discard(node)
         self._loop.call(self._cluster.stop_node(node))
 
     def restart(self, node: int) -> None:
@@ -204,11 +211,13 @@ class KCluster:
     def pause(self, node: int) -> None:
         """SIGSTOP."""
         self._act("pause", node)
+        self._paused.add(node)
         self._loop.call(self._cluster.pause(node))
 
     def resume(self, node: int) -> None:
         """SIGCONT."""
         self._act("resume", node)
+        self._paused.discard(node)
         self._loop.call(self._cluster.resume(node))
 
     def expire_session(self, node: int, mode: Literal["server", "natural"] = "server") -> int:
@@ -284,7 +293,14 @@ class KCluster:
 
     def wait_until_converged(self, *, timeout_s: float = WAIT_S) -> None:
         """Until one controller is active and owns /controller, and every partition with a live in-sync replica is led, with
-        all live replicas in its ISR, and all nodes have been told the same."""
+        all live replicas in its ISR, and all nodes have been told the same. Raises UsageError while a link is cut or a
+        node is paused: that cannot be then."""
+        if self.net._cut:
+            raise UsageError("a cluster with a cut link cannot converge", hint="net.heal() first")
+        if self._paused:
+            raise UsageError(
+                f"a cluster with a paused node ({min(self._paused)}) cannot converge", hint="resume it first"
+            )
         self._loop.call(self._cluster.wait_until_converged(timeout_s=scaled(timeout_s)))
 
     @property
@@ -300,7 +316,7 @@ class KCluster:
     def check(self) -> None:
         """Every invariant over the history of this test so far, with ZooKeeper's own log as the witness.
 
-        Faults must be healed, and the cluster converged, before: liveness is judged as of now. Raises AssertionError with
+        Faults must be healed, and the cluster converged, before: liveness is judged as of now. Raises InvariantError with
         expected, seen and where for each invariant that is violated or could not be judged, and what happened around it.
         """
         from kcontroller_chaos.decisive import windows
@@ -312,7 +328,7 @@ class KCluster:
         history = self._read_history()
         found = {"invariants": check_all(history), "faults": []}
         if text := failures(found, windows(history, found, nodes_of_sessions(history))):
-            raise AssertionError(text)
+            raise InvariantError(text)
 
     def last_moments(self) -> list[tuple[str, str]]:
         """Title and text of what a failed test shows: the last two seconds of its history, and of every log."""

@@ -66,12 +66,20 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     return campaign_items.collect(file_path, parent)
 
 
+def _says_it_all(error: BaseException) -> bool:
+    """A wrong call, or an invariant that is told with what happened around it."""
+    from pytest_kcontroller.errors import UsageError
+    from pytest_kcontroller.kcluster import InvariantError
+
+    return isinstance(error, UsageError | InvariantError)
+
+
 def _sections(item: pytest.Item, cluster: KCluster) -> list[tuple[str, str]]:
     """What a failed test shows of its cluster. That it cannot be read must not hide the failure itself."""
     settings = read_settings(item.config)
     seed = f" --kc-seed={settings.seed}" if settings.seed is not None else ""
     kept = "removed at the end, see --kc-keep" if settings.keep == "never" else cluster.directory
-    told = [("kcluster: again", f"pytest {shlex.quote(item.nodeid)}{seed}\nhistories and logs: {kept}")]
+    told = [("kcluster: to run it again", f"pytest {shlex.quote(item.nodeid)}{seed}\nhistories and logs: {kept}")]
     try:
         return [*cluster.last_moments(), *told]
     except Exception as bad:  # noqa: BLE001
@@ -85,6 +93,7 @@ def pytest_runtest_makereport(
     report = yield
     if report.failed:
         item.stash[failed_key] = True
-        if (cluster := item.stash.get(cluster_key, None)) is not None:
+        cluster = item.stash.get(cluster_key, None)
+        if cluster is not None and call.excinfo is not None and not _says_it_all(call.excinfo.value):
             report.sections += _sections(item, cluster)
     return report

@@ -59,7 +59,7 @@ class TestZooKeeper:
         return client
 
     def expire(self, client: KazooClient, mode: ExpireMode = "server") -> int:
-        """Ends `client`'s session, returns its id when the client itself has seen that it is lost.
+        """Ends `client`'s session; returns its id when the client has seen that it is lost, and has a new one.
 
         `server`: a second connection resumes the session and closes it, so the client is told that it expired.
         `natural`: the client is cut off until ZooKeeper gives the session up (takes the session time-out).
@@ -74,12 +74,14 @@ class TestZooKeeper:
         if client.client_id is None or not client.connected:
             raise UsageError("this client has no session now", hint="start it first")
         session, password = client.client_id
-        lost = threading.Event()
-        seen = _tell_lost(client, lost)
+        lost, back = threading.Event(), threading.Event()
+        seen = _tell(client, lost, back)
         try:
             self._end_session(client, mode, session, password)
             if not lost.wait(scaled(EXPIRE_S)):
                 raise EnvironmentError_(f"session {session:#x} was ended ({mode}), and its client has not seen it")
+            if not back.wait(scaled(EXPIRE_S)):
+                raise EnvironmentError_(f"session {session:#x} was ended ({mode}), and its client got no new one")
         finally:
             client.remove_listener(seen)
         return int(session)
@@ -136,10 +138,12 @@ class TestZooKeeper:
             self._admin.close()
 
 
-def _tell_lost(client: KazooClient, lost: threading.Event) -> Callable[[str], None]:
+def _tell(client: KazooClient, lost: threading.Event, back: threading.Event) -> Callable[[str], None]:
     def listener(state: str) -> None:
         if state == KazooState.LOST:
             lost.set()
+        elif state == KazooState.CONNECTED and lost.is_set():
+            back.set()
 
     client.add_listener(listener)
     return listener

@@ -28,7 +28,7 @@ from pytest_kcontroller.cluster.cluster import ProcessCluster
 from pytest_kcontroller.cluster.java import versions
 from pytest_kcontroller.cluster.zookeeper_source import check_zookeeper
 from pytest_kcontroller.errors import EnvironmentError_, NotOnThisBackend, UsageError
-from pytest_kcontroller.plugin_manager import load_plugins
+from pytest_kcontroller.plugin_manager import Plugins, load_plugins
 from pytest_kcontroller.runtime.real import RealClock, Recorder, RunStart
 
 MUTANTS = "kcontroller_chaos.mutants"
@@ -83,8 +83,7 @@ def check(campaign: Campaign, options: Options) -> ClusterSettings:
     plugins.mutant(options.mutant, where="--mutant")
     selectors = {**campaign.cluster.selectors, **options.selectors}
     assignment = options.assignment or campaign.cluster.assignment
-    plugins.selectors_for(selectors, where=str(campaign.file))
-    plugins.assignments.make(assignment, where=str(campaign.file))
+    check_names(campaign, plugins, selectors, assignment)
     if options.noop_fault is not None:
         _check_noop(campaign, options.noop_fault)
     return ClusterSettings(
@@ -97,6 +96,17 @@ def check(campaign: Campaign, options: Options) -> ClusterSettings:
         mutant=options.mutant,
         zookeeper_image=options.zookeeper_image,
     )
+
+
+def check_names(campaign: Campaign, plugins: Plugins, selectors: Mapping[str, Any], assignment: Any) -> None:
+    """That there are selectors and a strategy of these names. Raises UsageError."""
+    where = f"{campaign.file}: `cluster."
+    try:
+        plugins.selectors_for(selectors, where=f"{where}selectors")
+        plugins.assignments.make(assignment, where=f"{where}assignment`")
+    except UsageError as wrong:
+        hint = f"{wrong.hint}; is a --plugin missing?" if wrong.hint else "is a --plugin missing?"
+        raise UsageError(wrong.what, where=f"{wrong.where.rstrip('`')}`", hint=hint) from None
 
 
 def _check_noop(campaign: Campaign, noop: str) -> None:

@@ -22,6 +22,7 @@ def add_arguments(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = verbs.add_parser("plan", help=HELP, description=HELP)
     parser.add_argument("file", type=Path, metavar="FILE", help="a campaign file (TOML)")
     parser.add_argument("--seed", type=int, metavar="N", help="default: the first seed of the file")
+    parser.add_argument("--plugin", action="append", default=[], metavar="MODULE", help="load this plugin")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
     explain(
         parser,
@@ -35,9 +36,12 @@ def add_arguments(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(args: argparse.Namespace) -> int:
     from kcontroller_chaos.campaign import load_campaign
+    from kcontroller_chaos.runner import check_names
     from kcontroller_chaos.schedule import JITTER_US, draw
+    from pytest_kcontroller.plugin_manager import load_plugins
 
     campaign = load_campaign(args.file)
+    check_names(campaign, load_plugins(tuple(args.plugin)), campaign.cluster.selectors, campaign.cluster.assignment)
     schedule = draw(campaign, campaign.seeds[0] if args.seed is None else args.seed)
     if args.json:
         head = {"campaign": campaign.name, "file": campaign.file, "seed": schedule.seed}

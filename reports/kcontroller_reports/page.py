@@ -25,7 +25,8 @@ SHOWN_RUNS, SHOWN_SPANS, SHOWN_LINES = 500, 120, 100
 
 _FACTS = (
     ("backend", "backend"), ("ZooKeeper", "zookeeper"), ("kcontroller", "kcontroller"), ("Python", "python"),
-    ("Java", "java"), ("system", "system"), ("CPUs", "cpus"), ("commit", "commit"), ("assignment", "assignment"),
+    ("Java", "java"), ("system", "system"), ("CPUs", "cpus"), ("commit", "commit"), ("selectors", "selectors"),
+    ("assignment", "assignment"),
     ("mutant", "mutant"), ("without the fault", "noop_fault"),
 )  # fmt: skip
 

@@ -153,6 +153,7 @@ RUNS: Final = StructType(
             java=_TEXT,
             cpus=_TEXT,
             system=_TEXT,
+            selectors=_TEXT,
             assignment=_TEXT,
             mutant=_TEXT,
             noop_fault=_TEXT,

@@ -39,6 +39,7 @@ class Run:
     java: str | None
     cpus: str | None
     system: str | None
+    selectors: str | None
     assignment: str | None
     campaign_file: str | None
     mutant: str | None
@@ -199,7 +200,7 @@ def run_rows(runs: DataFrame) -> DataFrame:
         "campaign", "seed", "run", "directory", "verdict", "injected", "observed", "invariants", "healed", "known",
         F.coalesce("damage", "detail").alias("reason"),
         F.coalesce("overloaded", F.lit(0)).alias("overloaded"), "backend", "zookeeper", "kcontroller", "python", "java",
-        "cpus", "system", "assignment", "campaign_file", "mutant", "noop_fault", "commit", "duration_us",
+        "cpus", "system", "selectors", "assignment", "campaign_file", "mutant", "noop_fault", "commit", "duration_us",
     )  # fmt: skip
 
 

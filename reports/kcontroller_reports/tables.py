@@ -161,6 +161,7 @@ def run_table(rows: DataFrame) -> DataFrame:
             "overloaded": F.coalesce(F.size("answer.overloaded"), F.lit(0)),
             **{name: F.col("info.versions")[name] for name in ("zookeeper", "kcontroller", "python", "java")},
             **{name: F.col("info.host")[name] for name in ("cpus", "system")},
+            "selectors": _pairs("info.selectors"),
             "campaign_file": F.col("info.campaign.file"),
             "campaign_sha256": F.col("info.campaign.sha256"),
             "duration_us": F.unix_micros(ended) - F.unix_micros(started),
@@ -170,6 +171,13 @@ def run_table(rows: DataFrame) -> DataFrame:
             },
         }
     ).transform(_as(schemas.RUNS))
+
+
+def _pairs(of: str) -> Column:
+    """`offline=mine, preferred=noop`; null if there are none."""
+    entries = F.array_sort(F.map_entries(of))
+    text = F.array_join(F.transform(entries, lambda entry: F.concat_ws("=", entry["key"], entry["value"])), ", ")
+    return F.when(text != "", text)
 
 
 def verdict() -> Column:

@@ -118,13 +118,24 @@ TREE = engine("zk.tree", controller_owner="0xb", brokers=[1, 2], partitions=[LED
 GOOD = (TOPIC, elect(2, "0xa", 1), state(3, "0xa", 1), elect(4, "0xb", 2), state(5, "0xb", 2), STATUS, TREE)
 
 
+BAD_ANSWER = {
+    "writer": "node-1",
+    "seq": 0,
+    "t_us": 9,
+    "kind": "selector.bad-answer",
+    "plugin": "mine",
+    "why": "it raised",
+}
+BAD_ANSWER |= {"topic": "t", "partition": 0}
+
+
 def of(*events):
     return {entry["name"]: entry for entry in check_all(History(events))}
 
 
 def test_a_good_history_holds():
     assert {name: entry["verdict"] for name, entry in of(*GOOD).items()} == dict.fromkeys(of(*GOOD), "held")
-    assert len(of(*GOOD)) == 7
+    assert len(of(*GOOD)) == 8
 
 
 @pytest.mark.parametrize(
@@ -135,6 +146,7 @@ def test_a_good_history_holds():
         ("no-stale-epoch-write", state(6, "0xa", 1)),
         ("leader-in-isr", state(6, "0xb", 2, leader=2, isr=(1,))),
         ("leader-in-isr", state(6, "0xb", 2, leader=3, isr=(3,))),
+        ("selectors-answer", BAD_ANSWER),
         ("one-controller-after-healing", engine("node.status", node=2, active=True, session="0xa")),
         ("nodes-stay-up", engine("process.exited", node=2, status=3) | {"t_us": -1}),
         ("nodes-stay-up", engine("node.status", node=3, active=False, session="0xc")),

@@ -28,6 +28,7 @@ RUN = Run(
     campaign="smoke", seed=1, run="r", directory="runs/smoke/r", verdict="held", **HELD, known=None,
     reason=None, overloaded=0,
     backend="process", zookeeper="3.9", kcontroller="0.1", python="3.11", java="17", cpus="4", system="Linux x86_64",
+    selectors=None,
     assignment="striped", campaign_file="smoke.toml", mutant=None, noop_fault=None, commit="4f2a91c", duration_us=5_000_000,
 )  # fmt: skip
 FAILURE = Failure(
