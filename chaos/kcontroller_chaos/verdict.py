@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,31 +35,42 @@ def judge(run: Path) -> Entry:
         log_error = str(unreadable)
     history = read_history(directory.history, log_error=log_error)
     value = verdicts(history, _planned(directory.schedule))
-    value["expected"] = known_reasons(value, directory.read_run())
+    run_json = directory.read_run()
+    value["expected"] = known_reasons(value, run_json)
+    value["lapsed"] = lapsed_reasons(value, run_json)
     write_json(run / "verdicts.json", value)
     write_json(run / "timeline.json", timeline(history, value))
     return value
 
 
 def known_reasons(value: Entry, run: Entry) -> list[str]:
-    """Why each violated invariant is a known failure (`[[expected]]`) on the day of the run; empty if one is not.
+    """Why each violated invariant is a known failure (`[[expected]]`) on the day of the run; empty if one is not."""
+    today = str(run["started"])[:10]
+    found = [_named_in(run, value, name, lambda until: today <= until) for name in _violated(value)]
+    return [text for texts in found for text in texts[:1]] if all(found) else []
 
-    A fault of every kind that an entry names must have been applied.
-    """
+
+def lapsed_reasons(value: Entry, run: Entry) -> list[str]:
+    """The entries that would make a violation a known failure if their date had not passed."""
+    today = str(run["started"])[:10]
+    found = (_named_in(run, value, name, lambda until: today > until) for name in _violated(value))
+    return [text for texts in found for text in texts]
+
+
+def _violated(value: Entry) -> list[str]:
     if value["overall"] != VIOLATED:
         return []
+    return [entry["name"] for entry in value["invariants"] if entry["verdict"] == VIOLATED]
+
+
+def _named_in(run: Entry, value: Entry, invariant: str, in_time: Callable[[str], bool]) -> list[str]:
+    """The entries for this invariant; a fault of every kind that an entry names must have been applied."""
     applied = {fault["kind"] for fault in value["faults"] if fault["applied_us"] is not None}
-    today = str(run["started"])[:10]
-    current = [
-        known for known in run.get("expected", ()) if today <= known["until"] and applied.issuperset(known["faults"])
+    return [
+        f"{invariant}: {known['reason']}, until {known['until']}"
+        for known in run.get("expected", ())
+        if known["invariant"] == invariant and in_time(known["until"]) and applied.issuperset(known["faults"])
     ]
-    reasons = []
-    for violated in (entry["name"] for entry in value["invariants"] if entry["verdict"] == VIOLATED):
-        found = [known for known in current if known["invariant"] == violated]
-        if not found:
-            return []
-        reasons.append(f"{violated}: {found[0]['reason']}, until {found[0]['until']}")
-    return reasons
 
 
 def _planned(path: Path) -> list[str]:

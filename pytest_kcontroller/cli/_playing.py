@@ -136,6 +136,7 @@ def why(result: RunResult) -> list[str]:
         f"{place}: a killed writer left this line half; it was left out" for place in result.details.get("cut", ())
     ]
     lines += [f"known: {reason}" for reason in result.expected]
+    lines += [f"was known, and its date has passed: {reason}" for reason in result.details.get("lapsed", ())]
     if result.verdict == "held" or not result.details:
         return lines
     for invariant in result.details["invariants"]:

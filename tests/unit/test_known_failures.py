@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kcontroller_chaos.campaign import load_campaign
-from kcontroller_chaos.verdict import known_reasons
+from kcontroller_chaos.verdict import known_reasons, lapsed_reasons
 from pytest_kcontroller.errors import UsageError
 
 HEAD = '[campaign]\nname = "x"\nduration_s = 5\n'
@@ -58,6 +58,9 @@ def test_a_wrong_entry_names_file_line_and_key(tmp_path: Path, before: str, afte
 def test_it_counts_until_the_end_of_its_day_and_no_longer() -> None:
     assert known_reasons(verdicts("epochs-grow"), run()) == ["epochs-grow: ISSUE-1, until 2027-03-01"]
     assert known_reasons(verdicts("epochs-grow"), run("2027-03-02T00:00:00.000Z")) == []
+    assert lapsed_reasons(verdicts("epochs-grow"), run()) == []
+    late = lapsed_reasons(verdicts("epochs-grow"), run("2027-03-02T00:00:00.000Z"))
+    assert late == ["epochs-grow: ISSUE-1, until 2027-03-01"]
 
 
 def test_every_violation_must_be_known() -> None:
