@@ -108,8 +108,9 @@ class Connection:
         self.up.send(self.link.delay_us, self.link.server.accept, self, session_id, password, timeout_ms)
 
     def send(self, request: Request | None, xid: int) -> None:
-        """`None`: closes the session."""
-        self.up.send(self.link.delay_us, self.link.server.serve, self, request, xid)
+        """`None`: closes the session. On a broken connection whose client has not heard of it yet: nothing."""
+        if self.open:
+            self.up.send(self.link.delay_us, self.link.server.serve, self, request, xid)
 
     @property
     def flows(self) -> bool:

@@ -47,7 +47,9 @@ class RealServer:
 
     async def open(self, client: str, listener: Listener) -> ZkSession:
         address = self._address
-        if self._timeout_ms < TIMEOUT_MS:
+        if self._timeout_ms == SILENT_TIMEOUT_MS:
+            if client in self._relays:
+                await self._relays[client].stop()
             relay = self._relays[client] = Relay(self._address)
             address = await relay.start()
         return await KazooConnector(f"{address}{self._root}", timeout_ms=self._timeout_ms).open(listener)

@@ -265,7 +265,7 @@ class _Client:
         """`other` sees that the session has gone."""
         await self._session.submit(Create("/mark", ephemeral=True))
         await self._server.silence(self.name)
-        while await other._session.submit(Exists("/mark")) is not None:
+        while await other._session.submit(Exists("/mark")) is not None:  # noqa: ASYNC110  # no watch: it would be told
             await asyncio.sleep(POLL_S)
         await self._server.heal(self.name)
         await self._ended.wait()

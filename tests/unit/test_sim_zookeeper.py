@@ -353,3 +353,17 @@ def test_the_transaction_log_says_what_the_real_one_says(world: World) -> None:
         ("error", None, None, -101),
         ("error", None, None, -2),
     ]
+
+
+def test_a_request_on_a_broken_connection_has_no_effect_although_its_client_has_not_heard(world: World) -> None:
+    session = world.open("a")
+
+    async def work() -> None:
+        world.server.link("a").reset(0)
+        assert session.state == SessionState.CONNECTED
+        with pytest.raises(ConnectionLossError):
+            await session.submit(Create("/x"))
+
+    world.run("a", work)
+    world.after(1)
+    assert world.data("/x") is None
