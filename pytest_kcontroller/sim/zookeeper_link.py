@@ -7,6 +7,7 @@ have their effect, and nobody hears of it.
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -25,10 +26,11 @@ Call = Callable[..., None]
 class Pipe:
     """Calls what was sent, in the receiver's loop: the next one only after those whom the one before has woken have run."""
 
-    __slots__ = ("_armed", "_held_us", "_last_us", "_loop", "_now", "_queue")
+    __slots__ = ("_armed", "_held_us", "_last_us", "_loop", "_queue", "_scheduler", "_turn")
 
     def __init__(self, loop: SimLoop) -> None:
-        self._loop, self._now = loop, loop.scheduler
+        self._loop, self._scheduler = loop, loop.scheduler
+        self._turn = asyncio.Handle(self._deliver, (), loop)
         self._queue: deque[tuple[int, Call, tuple[Any, ...]]] = deque()
         self._last_us = 0
         self._held_us: int | None = None
@@ -42,7 +44,7 @@ class Pipe:
         return self._held_us is not None
 
     def send(self, delay_us: int, call: Call, *args: Any) -> None:
-        self._last_us = due_us = max(self._last_us, self._now.now_us + delay_us)
+        self._last_us = due_us = max(self._last_us, self._scheduler.now_us + delay_us)
         self._queue.append((due_us, call, args))
         if not self._armed:
             self._arm(due_us)
@@ -50,7 +52,7 @@ class Pipe:
     def hold(self) -> None:
         """What has not arrived by now waits for `release`."""
         if self._held_us is None:
-            self._held_us = self._now.now_us
+            self._held_us = self._scheduler.now_us
 
     def release(self) -> None:
         self._held_us = None
@@ -59,10 +61,10 @@ class Pipe:
 
     def break_off(self) -> None:
         """What has not arrived by now never will; what is sent from now on is the receiver's own, and is never held."""
-        limit_us = self._now.now_us if self._held_us is None else self._held_us
+        limit_us = self._scheduler.now_us if self._held_us is None else self._held_us
         while self._queue and self._queue[-1][0] > limit_us:
             self._queue.pop()
-        self._last_us = self._now.now_us
+        self._last_us = self._scheduler.now_us
         self.release()
 
     def keep_oldest(self, count: int) -> None:
@@ -71,14 +73,14 @@ class Pipe:
 
     def _arm(self, due_us: int) -> None:
         self._armed = True
-        self._loop.call_at(due_us / 1e6, self._deliver)
+        self._scheduler.schedule(self._loop, due_us, self._turn)
 
     def _deliver(self) -> None:
         queue = self._queue
         if not queue or (self._held_us is not None and queue[0][0] > self._held_us):
             self._armed = False
             return
-        if queue[0][0] > self._now.now_us:  # what this handle was for is lost
+        if queue[0][0] > self._scheduler.now_us:  # what this handle was for is lost
             self._arm(queue[0][0])
             return
         _, call, args = queue.popleft()
