@@ -115,6 +115,11 @@ class Connection:
             self.up.send(self.link.delay_us, self.link.server.serve, self, request, xid)
 
     @property
+    def attached(self) -> bool:
+        """Whether the client still holds it for its connection: the server may have closed it, which takes its time."""
+        return self.client.connection is self
+
+    @property
     def flows(self) -> bool:
         """Whether a ping would be answered."""
         server_loop = self.link.server.loop
@@ -143,10 +148,10 @@ class Connection:
 
     def break_off(self, arriving: int | None = None) -> None:
         """`arriving`: so many of the requests on their way still have their effect; None: drawn."""
-        if self.open:
+        if self.attached:
             self.client.inbox.break_off()
             self.client.inbox.send(0, self.client.on_loss, self)
-            self.abandon(arriving)
+        self.abandon(arriving)
 
     def abandon(self, arriving: int | None = None) -> None:
         """The client's end is gone."""
@@ -177,7 +182,7 @@ class ZkLink:
         if self.is_cut or not self.server.loop.alive:
             return None
         connection = Connection(self, client, chroot)
-        self._connections = [old for old in self._connections if old.open or len(old.up)]
+        self._connections = [old for old in self._connections if old.open or old.attached or len(old.up)]
         self._connections.append(connection)
         if self.is_held:
             self._hold(connection)
@@ -204,10 +209,10 @@ class ZkLink:
         self.is_cut = self.is_held = False
         for connection in self._connections:
             connection.up.release()
-            if connection.open:
+            if connection.attached:
                 connection.client.inbox.release()
 
     def _hold(self, connection: Connection) -> None:
         connection.up.hold()
-        if connection.open:
+        if connection.attached:
             connection.client.inbox.hold()

@@ -65,7 +65,7 @@ class SimSession:
         self._session_id, self._password, self._timeout_ms = 0, b"", 0
         self._state: SessionState | None = None
         self._closing = False
-        self._connection: Connection | None = None
+        self.connection: Connection | None = None
         self._ready = False
         """The handshake is done: requests can be sent."""
         self._xid = 0
@@ -109,9 +109,9 @@ class SimSession:
         return future
 
     def _send(self, request: Request | None) -> None:
-        assert self._connection is not None
+        assert self.connection is not None
         self._xid += 1
-        self._connection.send(request, self._xid)
+        self.connection.send(request, self._xid)
 
     async def close(self) -> None:
         """See ZkSession. Without an answer, CLOSED comes after CLOSE_GRACE_US and ZooKeeper expires the session later."""
@@ -144,20 +144,20 @@ class SimSession:
 
     def _connect(self) -> None:
         """Until there is a connection or the session has ended."""
-        if self._closing or self._state in _ENDED or self._connection is not None:
+        if self._closing or self._state in _ENDED or self.connection is not None:
             return
-        self._connection = self._link.connect(self, self._chroot)
-        if self._connection is None:
+        self.connection = self._link.connect(self, self._chroot)
+        if self.connection is None:
             self._retry()
         else:
-            self._connection.shake_hands(self._session_id, self._password, self._asked_ms)
+            self.connection.shake_hands(self._session_id, self._password, self._asked_ms)
 
     def _retry(self) -> None:
         self._loop.call_at((self._now.now_us + self._link.draw.randint(*RETRY_US)) / 1e6, self._connect)
 
     def _ping(self) -> None:
         """Three times in a session's time-out. No message: the server's clock of this session is set directly."""
-        connection = self._connection
+        connection = self.connection
         if connection is None or not self._ready:
             return
         now_us, period_us = self._now.now_us, self._timeout_ms * 1000 // 3
@@ -210,7 +210,7 @@ class SimSession:
 
     def on_loss(self, connection: Connection) -> None:
         """The state first, then the failures of the requests that the connection took along, each in its turn."""
-        if connection is not self._connection:
+        if connection is not self.connection:
             return
         was_ready = self._ready
         self._disconnect()
@@ -225,7 +225,7 @@ class SimSession:
         self._change(SessionState.SUSPENDED)
 
     def _disconnect(self) -> None:
-        connection, self._connection, self._ready = self._connection, None, False
+        connection, self.connection, self._ready = self.connection, None, False
         if self._ping_timer is not None:
             self._ping_timer.cancel()
         if connection is not None:

@@ -392,3 +392,26 @@ def test_the_same_programs_give_the_same_bytes_whatever_the_hash_seed_is() -> No
 
     assert printed("0") == printed("1")
     assert len(set(printed("0"))) == 10
+
+
+def test_a_session_that_ends_while_its_link_is_held_is_told_after_the_silence(world: World) -> None:
+    session = world.open("a")
+    world.after(0.5)
+    world.server.link("a").hold()
+    world.server.expire(session.session_id)
+    world.after(10)
+    assert world.heard["a"] == [SUSPENDED]
+    world.server.link("a").heal()
+    world.after(1)
+    assert world.heard["a"] == [SUSPENDED, EXPIRED]
+
+
+def test_a_session_that_ends_during_a_short_hold_is_told_when_it_is_healed(world: World) -> None:
+    session = world.open("a")
+    world.server.link("a").hold()
+    world.server.expire(session.session_id)
+    world.after(0.1)
+    assert world.heard["a"] == []
+    world.server.link("a").heal()
+    world.after(1)
+    assert world.heard["a"] == [SUSPENDED, EXPIRED]
