@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from pytest_kcontroller.sim.zookeeper_replica import Follower
 from pytest_kcontroller.zookeeper.session import Request, WatchKind
 
 if TYPE_CHECKING:
@@ -175,6 +176,7 @@ class ZkLink:
         self.server, self.name, self.delay_us = server, name, delay_us
         self.draw = rng.stream(f"zookeeper/{name}")
         self.is_cut, self.is_held = False, False
+        self.follower: Follower | None = None
         self._connections: list[Connection] = []
 
     def connect(self, client: SimSession, chroot: str) -> Connection | None:
@@ -197,6 +199,18 @@ class ZkLink:
         """Resets the connections; the client may connect again."""
         for connection in self._connections:
             connection.break_off(arriving)
+
+    def follow(self, lag_us: int) -> None:
+        """The process talks to a follower from now on, which lags behind; its connections are reset as by a move.
+
+        Again: only the lag changes.
+        """
+        if self.follower is None:
+            self.reset()
+            self.follower = Follower(self.server, lag_us)
+            self.server.followers.append(self.follower)
+        self.follower.lag_us = lag_us
+        self.follower.rearm()
 
     def hold(self) -> None:
         """Nothing passes any more, and nobody is told; connections stay until a client hears nothing for too long."""

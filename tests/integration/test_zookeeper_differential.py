@@ -26,6 +26,7 @@ from pytest_kcontroller.zookeeper.session import (
     GetData,
     Listener,
     NotEmptyError,
+    Request,
     WatchKind,
     WriteOp,
     ZkError,
@@ -146,14 +147,14 @@ class _EventAfterReply(SimZooKeeper):
 
     def _late(self, changes: list[tuple[WatchKind, str]]) -> None:
         for kind, path in changes:
-            self.watches.fire(kind, path)
+            self.replica.watches.fire(kind, path)
 
 
 class _ExpiryWithoutEvent(SimZooKeeper):
     def _close(self, session: ServerSession, cxid: int) -> None:
-        self.watches, kept = Watches(), self.watches
+        self.replica.watches, kept = Watches(), self.replica.watches
         super()._close(session, cxid)
-        self.watches = kept
+        self.replica.watches = kept
 
 
 class _RefusalTakesNoZxid(SimZooKeeper):
@@ -166,10 +167,10 @@ class _RefusalTakesNoZxid(SimZooKeeper):
 
 
 class _FailedReadSetsAWatch(SimZooKeeper):
-    def _get_data(self, connection: Connection, request: GetData, xid: int) -> object:
-        if request.watch:
-            self.watches.add(connection, connection.chroot + request.path.rstrip("/"), children=False)
-        return super()._get_data(connection, request, xid)
+    def _read(self, connection: Connection, request: Request, xid: int) -> object:
+        if isinstance(request, GetData) and request.watch:
+            self.replica.watches.add(connection, connection.chroot + request.path.rstrip("/"), children=False)
+        return super()._read(connection, request, xid)
 
 
 class _LosesAWatch(Watches):

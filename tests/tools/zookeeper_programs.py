@@ -357,6 +357,7 @@ class SimServer:
     async def make_root(self) -> None:
         admin = await SimConnector(self._world, self._loop, timeout_ms=TIMEOUT_MS).open(lambda _: None)
         await admin.submit(Create(self._root))
+        await asyncio.sleep(1)  # of simulated time: a follower hears of it
 
     async def open(self, client: str, listener: Listener) -> ZkSession:
         connector = SimConnector(self._world, self._loop, timeout_ms=self._timeout_ms, chroot=self._root, link=client)
@@ -377,11 +378,15 @@ def simulated(
 ) -> list[str]:
     """The transcript of a program on a simulated server."""
     with Scheduler() as world:
-        loop = world.process("clients")
-        server = SimServer(server_type(world, NamedRng(0)), loop, "/p", timeout_ms)
+        return run_on(server_type(world, NamedRng(0)), steps, timeout_ms)
 
-        async def run() -> list[str]:
-            await server.make_root()
-            return await play(steps, server)
 
-        return world.run_until_complete(loop.create_task(run()))
+def run_on(zookeeper: SimZooKeeper, steps: Sequence[Step], timeout_ms: int = TIMEOUT_MS) -> list[str]:
+    loop = zookeeper.scheduler.process("clients")
+    server = SimServer(zookeeper, loop, "/p", timeout_ms)
+
+    async def run() -> list[str]:
+        await server.make_root()
+        return await play(steps, server)
+
+    return zookeeper.scheduler.run_until_complete(loop.create_task(run()))
