@@ -12,25 +12,17 @@ from typing import Any, ClassVar
 from pytest_kcontroller.runtime.rng import NamedRng
 from pytest_kcontroller.runtime.scheduler import WALL_START_MS, Scheduler
 from pytest_kcontroller.sim.zookeeper_link import Connection, ZkLink
+from pytest_kcontroller.sim.zookeeper_replica import READS, Follower, Replica, full_path
 from pytest_kcontroller.sim.zookeeper_tree import Tree
 from pytest_kcontroller.sim.zookeeper_watches import Watches
 from pytest_kcontroller.zookeeper.session import (
-    Children,
     Create,
     Created,
     Delete,
-    Exists,
-    GetChildren,
-    GetData,
     Multi,
-    MultiRead,
-    Node,
-    NoNodeError,
-    ReadOp,
     Request,
     RolledBackError,
     SetData,
-    Stat,
     UnexpectedZkError,
     WriteOp,
     ZkError,
@@ -76,12 +68,14 @@ class SimZooKeeper:
     ) -> None:
         self.scheduler, self.name = scheduler, name
         self.loop = scheduler.process(name)
-        self.tree, self.watches = self.tree_type(), self.watches_type()
+        self.replica = Replica(self.tree_type(), self.watches_type())
+        self.tree = self.replica.tree
         self.sessions: dict[int, ServerSession] = {}
         self.links: dict[str, ZkLink] = {}
         self.zxid = 0
         self.txns: list[tuple[int, Txn]] = []
         """The transaction log: each with its time in microseconds of the run."""
+        self.followers: list[Follower] = []
         self.removal_delay_us = 0
         """So long after a session has ended its ephemerals are removed."""
         self.on_request: Callable[[str, Request, bool], None] | None = None
@@ -90,10 +84,7 @@ class SimZooKeeper:
         self._tick_ms, self._max_session_ms = tick_ms, max_session_ms
         self._last_session = FIRST_SESSION - 1
         self._handlers: dict[type[Request], Callable[[Connection, Any, int], object]] = {
-            GetData: self._get_data,
-            Exists: self._exists,
-            GetChildren: self._get_children,
-            MultiRead: self._multi_read,
+            **dict.fromkeys(READS, self._read),
             Create: self._single,
             SetData: self._single,
             Delete: self._single,
@@ -133,6 +124,8 @@ class SimZooKeeper:
             else:
                 session.touched_us = self.scheduler.now_us
                 self._watch_over(session)
+        for follower in self.followers:
+            follower.rearm()
 
     # --- connections
 
@@ -156,7 +149,9 @@ class SimZooKeeper:
 
     def forget(self, connection: Connection) -> None:
         """It has ended, and its watches with it."""
-        self.watches.forget(connection)
+        self.replica.watches.forget(connection)
+        if connection.link.follower is not None:
+            connection.link.follower.forget(connection)
         session = connection.session
         if session is not None and session.connection is connection:
             session.connection = None
@@ -220,59 +215,31 @@ class SimZooKeeper:
         if session.connection is not connection and (connection.open or session.connection is not None):
             return  # the session has moved to another connection
         session.touched_us = self.scheduler.now_us
+        follower = connection.link.follower
+        if follower is not None and follower.keeps(connection, request, xid):
+            return
         if request is None:
             session.connection = None
             self._end(session, xid)
             connection.close_with_session()
-        elif self.on_request is None:
-            connection.tell(connection.client.on_reply, self._handlers[type(request)](connection, request, xid))
-        else:
-            self._serve_watched(self.on_request, connection, request, xid)
-
-    def _serve_watched(
-        self, look: Callable[[str, Request, bool], None], connection: Connection, request: Request, xid: int
-    ) -> None:
-        was_open = connection.open
-        look(connection.link.name, request, False)
-        if was_open and not connection.open:
-            return  # lost before it had its effect
+            return
+        look, was_open = self.on_request, connection.open
+        if look is not None:
+            look(connection.link.name, request, False)
+            if was_open and not connection.open:
+                return  # lost before it had its effect
         answer = self._handlers[type(request)](connection, request, xid)
-        look(connection.link.name, request, True)
-        connection.tell(connection.client.on_reply, answer)
+        if look is not None:
+            look(connection.link.name, request, True)
+        if follower is not None and type(request) not in READS:
+            follower.answer(connection, answer)
+        else:
+            connection.tell(connection.client.on_reply, answer)
 
-    def _get_data(self, connection: Connection, request: GetData, xid: int) -> Node | ZkError:
-        path = _full(connection.chroot, request.path)
-        znode = self.tree.znodes.get(path)
-        if znode is None:
-            return NoNodeError(request.path)
-        if request.watch and connection.open:
-            self.watches.add(connection, path, children=False)
-        return znode.read()
-
-    def _exists(self, connection: Connection, request: Exists, xid: int) -> Stat | None:
-        path = _full(connection.chroot, request.path)
-        if request.watch and connection.open:
-            self.watches.add(connection, path, children=False)
-        znode = self.tree.znodes.get(path)
-        return None if znode is None else znode.read().stat
-
-    def _get_children(self, connection: Connection, request: GetChildren, xid: int) -> Children | ZkError:
-        path = _full(connection.chroot, request.path)
-        znode = self.tree.znodes.get(path)
-        if znode is None:
-            return NoNodeError(request.path)
-        if request.watch and connection.open:
-            self.watches.add(connection, path, children=True)
-        return Children(tuple(sorted(znode.children)), znode.read().stat)
-
-    def _multi_read(self, connection: Connection, request: MultiRead, xid: int) -> tuple[object, ...]:
-        return tuple([self._read(read, connection.chroot) for read in request.reads])
-
-    def _read(self, read: ReadOp, chroot: str) -> object:
-        znode = self.tree.znodes.get(_full(chroot, read.path))
-        if znode is None:
-            return NoNodeError(read.path)
-        return znode.read() if isinstance(read, GetData) else Children(tuple(sorted(znode.children)))
+    def _read(self, connection: Connection, request: Request, xid: int) -> object:
+        follower = connection.link.follower
+        replica = self.replica if follower is None else follower.replica
+        return READS[type(request)](replica, connection, request)
 
     def _single(self, connection: Connection, request: WriteOp, xid: int) -> object:
         session = connection.session
@@ -314,7 +281,7 @@ class SimZooKeeper:
 
     def _apply(self, op: WriteOp, chroot: str, session_id: int) -> tuple[object, Op]:
         """The result and what the log says. Raises ZkError."""
-        path = _full(chroot, op.path)
+        path = full_path(chroot, op.path)
         if isinstance(op, SetData):
             znode = self.tree.set_data(path, op.data, op.version, zxid=self.zxid, now_ms=self._now_ms())
             return znode.read().stat, Op(type="set", path=path, data=op.data, version=znode.version)
@@ -333,11 +300,7 @@ class SimZooKeeper:
         return None, Op(type="check", path=path, version=znode.version + 1)
 
     def _fire(self) -> None:
-        """After the write: the watches of what it has changed, in the order of its changes."""
-        changes = self.tree.changes
-        for kind, path in changes:
-            self.watches.fire(kind, path)
-        changes.clear()
+        self.replica.fire()
 
     def _now_ms(self) -> int:
         return WALL_START_MS + self.scheduler.now_us // 1000
@@ -365,10 +328,8 @@ class SimZooKeeper:
             closed=closed,
         )
         self.txns.append((self.scheduler.now_us, txn))
-
-
-def _full(chroot: str, path: str) -> str:
-    return chroot if chroot and path == "/" else chroot + path
+        for follower in self.followers:
+            follower.learn()
 
 
 def _code(refused: ZkError) -> int:

@@ -7,10 +7,12 @@ have their effect, and nobody hears of it.
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from pytest_kcontroller.sim.zookeeper_replica import Follower
 from pytest_kcontroller.zookeeper.session import Request, WatchKind
 
 if TYPE_CHECKING:
@@ -25,10 +27,11 @@ Call = Callable[..., None]
 class Pipe:
     """Calls what was sent, in the receiver's loop: the next one only after those whom the one before has woken have run."""
 
-    __slots__ = ("_armed", "_held_us", "_last_us", "_loop", "_now", "_queue")
+    __slots__ = ("_armed", "_held_us", "_last_us", "_loop", "_queue", "_scheduler", "_turn")
 
     def __init__(self, loop: SimLoop) -> None:
-        self._loop, self._now = loop, loop.scheduler
+        self._loop, self._scheduler = loop, loop.scheduler
+        self._turn = asyncio.Handle(self._deliver, (), loop)
         self._queue: deque[tuple[int, Call, tuple[Any, ...]]] = deque()
         self._last_us = 0
         self._held_us: int | None = None
@@ -42,7 +45,7 @@ class Pipe:
         return self._held_us is not None
 
     def send(self, delay_us: int, call: Call, *args: Any) -> None:
-        self._last_us = due_us = max(self._last_us, self._now.now_us + delay_us)
+        self._last_us = due_us = max(self._last_us, self._scheduler.now_us + delay_us)
         self._queue.append((due_us, call, args))
         if not self._armed:
             self._arm(due_us)
@@ -50,7 +53,7 @@ class Pipe:
     def hold(self) -> None:
         """What has not arrived by now waits for `release`."""
         if self._held_us is None:
-            self._held_us = self._now.now_us
+            self._held_us = self._scheduler.now_us
 
     def release(self) -> None:
         self._held_us = None
@@ -59,10 +62,10 @@ class Pipe:
 
     def break_off(self) -> None:
         """What has not arrived by now never will; what is sent from now on is the receiver's own, and is never held."""
-        limit_us = self._now.now_us if self._held_us is None else self._held_us
+        limit_us = self._scheduler.now_us if self._held_us is None else self._held_us
         while self._queue and self._queue[-1][0] > limit_us:
             self._queue.pop()
-        self._last_us = self._now.now_us
+        self._last_us = self._scheduler.now_us
         self.release()
 
     def keep_oldest(self, count: int) -> None:
@@ -71,14 +74,14 @@ class Pipe:
 
     def _arm(self, due_us: int) -> None:
         self._armed = True
-        self._loop.call_at(due_us / 1e6, self._deliver)
+        self._scheduler.schedule(self._loop, due_us, self._turn)
 
     def _deliver(self) -> None:
         queue = self._queue
         if not queue or (self._held_us is not None and queue[0][0] > self._held_us):
             self._armed = False
             return
-        if queue[0][0] > self._now.now_us:  # what this handle was for is lost
+        if queue[0][0] > self._scheduler.now_us:  # what this handle was for is lost
             self._arm(queue[0][0])
             return
         _, call, args = queue.popleft()
@@ -108,8 +111,14 @@ class Connection:
         self.up.send(self.link.delay_us, self.link.server.accept, self, session_id, password, timeout_ms)
 
     def send(self, request: Request | None, xid: int) -> None:
-        """`None`: closes the session."""
-        self.up.send(self.link.delay_us, self.link.server.serve, self, request, xid)
+        """`None`: closes the session. On a broken connection whose client has not heard of it yet: nothing."""
+        if self.open:
+            self.up.send(self.link.delay_us, self.link.server.serve, self, request, xid)
+
+    @property
+    def attached(self) -> bool:
+        """Whether the client still holds it for its connection: the server may have closed it, which takes its time."""
+        return self.client.connection is self
 
     @property
     def flows(self) -> bool:
@@ -140,10 +149,10 @@ class Connection:
 
     def break_off(self, arriving: int | None = None) -> None:
         """`arriving`: so many of the requests on their way still have their effect; None: drawn."""
-        if self.open:
+        if self.attached:
             self.client.inbox.break_off()
             self.client.inbox.send(0, self.client.on_loss, self)
-            self.abandon(arriving)
+        self.abandon(arriving)
 
     def abandon(self, arriving: int | None = None) -> None:
         """The client's end is gone."""
@@ -167,6 +176,7 @@ class ZkLink:
         self.server, self.name, self.delay_us = server, name, delay_us
         self.draw = rng.stream(f"zookeeper/{name}")
         self.is_cut, self.is_held = False, False
+        self.follower: Follower | None = None
         self._connections: list[Connection] = []
 
     def connect(self, client: SimSession, chroot: str) -> Connection | None:
@@ -174,7 +184,7 @@ class ZkLink:
         if self.is_cut or not self.server.loop.alive:
             return None
         connection = Connection(self, client, chroot)
-        self._connections = [old for old in self._connections if old.open or len(old.up)]
+        self._connections = [old for old in self._connections if old.open or old.attached or len(old.up)]
         self._connections.append(connection)
         if self.is_held:
             self._hold(connection)
@@ -190,6 +200,18 @@ class ZkLink:
         for connection in self._connections:
             connection.break_off(arriving)
 
+    def follow(self, lag_us: int) -> None:
+        """The process talks to a follower from now on, which lags behind; its connections are reset as by a move.
+
+        Again: only the lag changes.
+        """
+        if self.follower is None:
+            self.reset()
+            self.follower = Follower(self.server, lag_us)
+            self.server.followers.append(self.follower)
+        self.follower.lag_us = lag_us
+        self.follower.rearm()
+
     def hold(self) -> None:
         """Nothing passes any more, and nobody is told; connections stay until a client hears nothing for too long."""
         self.is_held = True
@@ -201,10 +223,10 @@ class ZkLink:
         self.is_cut = self.is_held = False
         for connection in self._connections:
             connection.up.release()
-            if connection.open:
+            if connection.attached:
                 connection.client.inbox.release()
 
     def _hold(self, connection: Connection) -> None:
         connection.up.hold()
-        if connection.open:
+        if connection.attached:
             connection.client.inbox.hold()

@@ -65,13 +65,13 @@ class SimSession:
         self._session_id, self._password, self._timeout_ms = 0, b"", 0
         self._state: SessionState | None = None
         self._closing = False
-        self._connection: Connection | None = None
+        self.connection: Connection | None = None
         self._ready = False
         """The handshake is done: requests can be sent."""
         self._xid = 0
         self._heard_us = 0
-        self._sent: deque[tuple[Request, asyncio.Future[object]]] = deque()
-        self._waiting: deque[tuple[Request, asyncio.Future[object], int]] = deque()
+        self._requests: deque[tuple[Request, asyncio.Future[object]]] = deque()
+        """Without an answer, oldest first: on their way or, while there is no connection, waiting."""
         self._ping_timer: asyncio.TimerHandle | None = None
         self._first: asyncio.Future[None] = loop.create_future()
         self._end: asyncio.Future[None] = loop.create_future()
@@ -103,13 +103,15 @@ class SimSession:
         elif size_of(request, self._chroot) > MAX_REQUEST_BYTES:
             _fail(future, RequestTooBigError(path_of(request)))
         else:
-            self._xid += 1
-            if self._ready and self._connection is not None:
-                self._sent.append((request, future))
-                self._connection.send(request, self._xid)
-            else:
-                self._waiting.append((request, future, self._xid))
+            self._requests.append((request, future))
+            if self._ready:
+                self._send(request)
         return future
+
+    def _send(self, request: Request | None) -> None:
+        assert self.connection is not None
+        self._xid += 1
+        self.connection.send(request, self._xid)
 
     async def close(self) -> None:
         """See ZkSession. Without an answer, CLOSED comes after CLOSE_GRACE_US and ZooKeeper expires the session later."""
@@ -128,9 +130,8 @@ class SimSession:
         self._closing = True
         if self._end.done():
             return
-        if self._ready and self._connection is not None:
-            self._xid += 1
-            self._connection.send(None, self._xid)
+        if self._ready:
+            self._send(None)
             self._loop.call_at((self._now.now_us + CLOSE_GRACE_US) / 1e6, self._give_up)
         else:
             self._give_up()
@@ -143,20 +144,20 @@ class SimSession:
 
     def _connect(self) -> None:
         """Until there is a connection or the session has ended."""
-        if self._closing or self._state in _ENDED or self._connection is not None:
+        if self._closing or self._state in _ENDED or self.connection is not None:
             return
-        self._connection = self._link.connect(self, self._chroot)
-        if self._connection is None:
+        self.connection = self._link.connect(self, self._chroot)
+        if self.connection is None:
             self._retry()
         else:
-            self._connection.shake_hands(self._session_id, self._password, self._asked_ms)
+            self.connection.shake_hands(self._session_id, self._password, self._asked_ms)
 
     def _retry(self) -> None:
         self._loop.call_at((self._now.now_us + self._link.draw.randint(*RETRY_US)) / 1e6, self._connect)
 
     def _ping(self) -> None:
         """Three times in a session's time-out. No message: the server's clock of this session is set directly."""
-        connection = self._connection
+        connection = self.connection
         if connection is None or not self._ready:
             return
         now_us, period_us = self._now.now_us, self._timeout_ms * 1000 // 3
@@ -182,12 +183,9 @@ class SimSession:
     def on_connected(self, session_id: int, password: bytes, timeout_ms: int) -> None:
         self._session_id, self._password, self._timeout_ms = session_id, password, timeout_ms
         self._ready, self._heard_us = True, self._now.now_us
-        connection = self._connection
-        assert connection is not None
-        while self._waiting:
-            request, future, xid = self._waiting.popleft()
-            self._sent.append((request, future))
-            connection.send(request, xid)
+        self._xid = 0
+        for request, _ in self._requests:
+            self._send(request)
         self._ping_timer = self._loop.call_at((self._now.now_us + timeout_ms * 1000 // 3) / 1e6, self._ping)
         self._change(SessionState.CONNECTED)
 
@@ -199,7 +197,7 @@ class SimSession:
 
     def on_reply(self, answer: object) -> None:
         self._heard_us = self._now.now_us
-        _, future = self._sent.popleft()
+        _, future = self._requests.popleft()
         if isinstance(answer, ZkError):
             _fail(future, answer)
         elif not future.done():
@@ -212,20 +210,22 @@ class SimSession:
 
     def on_loss(self, connection: Connection) -> None:
         """The state first, then the failures of the requests that the connection took along, each in its turn."""
-        if connection is not self._connection:
+        if connection is not self.connection:
             return
+        was_ready = self._ready
         self._disconnect()
         if self._closing:
             self._finish(SessionState.CLOSED)
             return
-        lost, self._sent = self._sent, deque()
-        for request, future in lost:
-            self.inbox.send(0, _fail, future, ConnectionLossError(path_of(request)))
+        if was_ready:
+            lost, self._requests = self._requests, deque()
+            for request, future in lost:
+                self.inbox.send(0, _fail, future, ConnectionLossError(path_of(request)))
         self._retry()
         self._change(SessionState.SUSPENDED)
 
     def _disconnect(self) -> None:
-        connection, self._connection, self._ready = self._connection, None, False
+        connection, self.connection, self._ready = self.connection, None, False
         if self._ping_timer is not None:
             self._ping_timer.cancel()
         if connection is not None:
@@ -237,10 +237,9 @@ class SimSession:
         self._disconnect()
         self._end.set_result(None)
         self._change(state)
-        for request, future in [*self._sent, *((request, future) for request, future, _ in self._waiting)]:
+        while self._requests:
+            request, future = self._requests.popleft()
             _fail(future, SessionExpiredError(path_of(request)))
-        self._sent.clear()
-        self._waiting.clear()
 
 
 def _fail(future: asyncio.Future[object], error: ZkError) -> None:

@@ -48,6 +48,8 @@ from pytest_kcontroller.zookeeper.session import (
 OPERATIONS = 200
 CLIENTS = ("A", "B")
 TIMEOUT_MS = 30_000
+SILENT_TIMEOUT_MS = 800
+POLL_S = 0.02
 
 
 # --- programs ---------------------------------------------------------------------------------------------------------
@@ -75,11 +77,25 @@ class Expire:
     client: str
 
 
-Step = Batch | Close | Expire
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """Nothing passes between the client and the server until the server has given the session up by itself."""
+
+    client: str
+
+
+Step = Batch | Close | Expire | Silence
 
 
 def program(seed: int) -> list[Step]:
+    """Two sessions, 200 operations, pipelined in batches; sessions are closed, also by a second client."""
     return _Drawing(seed).steps()
+
+
+def silent_program(seed: int) -> list[Step]:
+    """A few of those steps, and sessions that expire naturally. For short time-outs: each waits for one."""
+    steps = [step for step in program(seed) if isinstance(step, Batch)]
+    return [*steps[:12], Silence("A"), *steps[12:20], Silence("B"), *steps[20:24]]
 
 
 class _Drawing:
@@ -180,6 +196,10 @@ class Server(Protocol):
 
     async def expire(self, client: str, session: ZkSession) -> None: ...
 
+    async def silence(self, client: str) -> None: ...
+
+    async def heal(self, client: str) -> None: ...
+
 
 class _Client:
     """One client, its sessions one after the other, and the lines of its transcript."""
@@ -241,6 +261,15 @@ class _Client:
         await self._ended.wait()
         await self.do([GetData("/a")])
 
+    async def silence(self, other: _Client) -> None:
+        """`other` sees that the session has gone."""
+        await self._session.submit(Create("/mark", ephemeral=True))
+        await self._server.silence(self.name)
+        while await other._session.submit(Exists("/mark")) is not None:  # noqa: ASYNC110  # no watch: it would be told
+            await asyncio.sleep(POLL_S)
+        await self._server.heal(self.name)
+        await self._ended.wait()
+
     async def tree(self, path: str = "/") -> list[str]:
         node, children = await self._session.submit(GetData(path)), await self._session.submit(GetChildren(path))
         assert isinstance(node, Node)
@@ -294,12 +323,11 @@ async def play(steps: Sequence[Step], server: Server) -> list[str]:
             await client.do(step.requests)
         else:
             await _end(client, step, list(clients.values()))
+            await client.open()
     first = clients[CLIENTS[0]]
-    for client in clients.values():
-        await client.settle()
     tree = await first.tree()
     for client in clients.values():
-        await client.close()
+        await _end(client, Close(client.name), list(clients.values()))
     transcript = [f"{client.name}: {line}" for client in clients.values() for line in client.lines]
     return transcript + [f"tree: {line}" for line in tree]
 
@@ -307,12 +335,14 @@ async def play(steps: Sequence[Step], server: Server) -> list[str]:
 async def _end(ending: _Client, step: Step, clients: Sequence[_Client]) -> None:
     """One closeSession. What every client hears of it is compared as a set."""
     marks = [await client.settle() for client in clients]
-    await (ending.close() if isinstance(step, Close) else ending.expire())
+    if isinstance(step, Silence):
+        await ending.silence(next(client for client in clients if client is not ending))
+    else:
+        await (ending.close() if isinstance(step, Close) else ending.expire())
     for client, mark in zip(clients, marks, strict=True):
         await client.settle()
         ends = next((at for at in range(mark, len(client.lines)) if not client.lines[at].startswith("watch")), None)
         client.lines[mark:ends] = sorted(client.lines[mark:ends])
-    await ending.open()
 
 
 # --- the simulated server ---------------------------------------------------------------------------------------------
@@ -321,29 +351,42 @@ async def _end(ending: _Client, step: Step, clients: Sequence[_Client]) -> None:
 class SimServer:
     """A simulated server of its own for one program."""
 
-    def __init__(self, world: SimZooKeeper, loop: SimLoop, root: str) -> None:
-        self._world, self._loop, self._root = world, loop, root
+    def __init__(self, world: SimZooKeeper, loop: SimLoop, root: str, timeout_ms: int) -> None:
+        self._world, self._loop, self._root, self._timeout_ms = world, loop, root, timeout_ms
 
     async def make_root(self) -> None:
         admin = await SimConnector(self._world, self._loop, timeout_ms=TIMEOUT_MS).open(lambda _: None)
         await admin.submit(Create(self._root))
+        await asyncio.sleep(1)  # of simulated time: a follower hears of it
 
     async def open(self, client: str, listener: Listener) -> ZkSession:
-        connector = SimConnector(self._world, self._loop, timeout_ms=TIMEOUT_MS, chroot=self._root, link=client)
+        connector = SimConnector(self._world, self._loop, timeout_ms=self._timeout_ms, chroot=self._root, link=client)
         return await connector.open(listener)
 
     async def expire(self, client: str, session: ZkSession) -> None:
         self._world.expire(session.session_id)
 
+    async def silence(self, client: str) -> None:
+        self._world.link(client).hold()
 
-def simulated(seed: int, server_type: type[SimZooKeeper] = SimZooKeeper) -> list[str]:
-    """The transcript of this seed's program on a simulated server."""
+    async def heal(self, client: str) -> None:
+        self._world.link(client).heal()
+
+
+def simulated(
+    steps: Sequence[Step], server_type: type[SimZooKeeper] = SimZooKeeper, timeout_ms: int = TIMEOUT_MS
+) -> list[str]:
+    """The transcript of a program on a simulated server."""
     with Scheduler() as world:
-        loop = world.process("clients")
-        server = SimServer(server_type(world, NamedRng(seed)), loop, f"/p{seed}")
+        return run_on(server_type(world, NamedRng(0)), steps, timeout_ms)
 
-        async def run() -> list[str]:
-            await server.make_root()
-            return await play(program(seed), server)
 
-        return world.run_until_complete(loop.create_task(run()))
+def run_on(zookeeper: SimZooKeeper, steps: Sequence[Step], timeout_ms: int = TIMEOUT_MS) -> list[str]:
+    loop = zookeeper.scheduler.process("clients")
+    server = SimServer(zookeeper, loop, "/p", timeout_ms)
+
+    async def run() -> list[str]:
+        await server.make_root()
+        return await play(steps, server)
+
+    return zookeeper.scheduler.run_until_complete(loop.create_task(run()))

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -33,6 +37,8 @@ from pytest_kcontroller.zookeeper.session import (
 )
 
 T = TypeVar("T")
+
+ROOT = Path(__file__).parents[2]
 
 SECOND = 1_000_000
 TIMEOUT_MS = 3000
@@ -353,3 +359,59 @@ def test_the_transaction_log_says_what_the_real_one_says(world: World) -> None:
         ("error", None, None, -101),
         ("error", None, None, -2),
     ]
+
+
+def test_a_request_on_a_broken_connection_has_no_effect_although_its_client_has_not_heard(world: World) -> None:
+    session = world.open("a")
+
+    async def work() -> None:
+        world.server.link("a").reset(0)
+        assert session.state == SessionState.CONNECTED
+        with pytest.raises(ConnectionLossError):
+            await session.submit(Create("/x"))
+
+    world.run("a", work)
+    world.after(1)
+    assert world.data("/x") is None
+
+
+def test_the_same_programs_give_the_same_bytes_whatever_the_hash_seed_is() -> None:
+    program = (
+        "import hashlib; from tests.tools.zookeeper_programs import program, silent_program, simulated\n"
+        "for seed in range(1, 6):\n"
+        "    for steps in (program(seed), silent_program(seed)):\n"
+        "        print(hashlib.sha256('\\n'.join(simulated(steps)).encode()).hexdigest())"
+    )
+
+    def printed(hash_seed: str) -> list[str]:
+        environment = os.environ | {"PYTHONHASHSEED": hash_seed}
+        done = subprocess.run(
+            [sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+        )
+        return done.stdout.split()
+
+    assert printed("0") == printed("1")
+    assert len(set(printed("0"))) == 10
+
+
+def test_a_session_that_ends_while_its_link_is_held_is_told_after_the_silence(world: World) -> None:
+    session = world.open("a")
+    world.after(0.5)
+    world.server.link("a").hold()
+    world.server.expire(session.session_id)
+    world.after(10)
+    assert world.heard["a"] == [SUSPENDED]
+    world.server.link("a").heal()
+    world.after(1)
+    assert world.heard["a"] == [SUSPENDED, EXPIRED]
+
+
+def test_a_session_that_ends_during_a_short_hold_is_told_when_it_is_healed(world: World) -> None:
+    session = world.open("a")
+    world.server.link("a").hold()
+    world.server.expire(session.session_id)
+    world.after(0.1)
+    assert world.heard["a"] == []
+    world.server.link("a").heal()
+    world.after(1)
+    assert world.heard["a"] == [SUSPENDED, EXPIRED]
