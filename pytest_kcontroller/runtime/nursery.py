@@ -71,7 +71,7 @@ class Nursery:
         while self._tasks:
             task = self._tasks[-1]
             try:
-                await _settled(task)
+                await settled(task)
             except asyncio.CancelledError as again:
                 cancelled = again
                 continue
@@ -104,7 +104,7 @@ class Nursery:
             self._failure = failure
 
 
-async def _settled(task: asyncio.Task[Any]) -> None:
+async def settled(task: asyncio.Task[Any]) -> None:
     """Waits for the end of `task` without raising what it raised. Cancelling the waiting leaves the task alone."""
     if task.done():
         return

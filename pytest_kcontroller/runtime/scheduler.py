@@ -15,11 +15,12 @@ import logging
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any, NoReturn, Self, TypeVar
 
 from pytest_kcontroller.errors import KControllerError, NotOnThisBackend
 from pytest_kcontroller.runtime.holds import Holds
+from pytest_kcontroller.runtime.nursery import settled
 from pytest_kcontroller.runtime.ports import Disk, Transport
 from pytest_kcontroller.runtime.rng import NamedRng
 from pytest_kcontroller.zookeeper.session import ZkConnector
@@ -168,9 +169,9 @@ class SimLoop(asyncio.AbstractEventLoop):
         return tuple(task for task in self._tasks if not task.done())
 
     def waiting(self) -> tuple[str, ...]:
-        """One line per unfinished task: process, task, and where it waits."""
+        """One line per unfinished task: process, task, where it waits, and for whom if that can be told."""
         state = " (paused)" if self.paused else ""
-        return tuple(f"{self.name}{state}, task {task.get_name()}: {_where(task)}" for task in self.tasks)
+        return tuple(f"{self.name}{state}, task {task.get_name()}: {_where(task)}{_whom(task)}" for task in self.tasks)
 
     def _drop(self) -> None:
         self.alive = False
@@ -330,21 +331,44 @@ def _never_finalise(task: asyncio.Task[Any]) -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(task))
 
 
-def _where(task: asyncio.Task[Any]) -> str:
-    """The innermost coroutine of ours or the user's that `task` waits in: `consume (worker.py:12)`."""
-    name, place, own = "?", "", ""
+def _frames(task: asyncio.Task[Any]) -> list[FrameType]:
+    """Of the coroutines that `task` is in, the innermost last."""
+    frames: list[FrameType] = []
     step: Any = task.get_coro()
     while step is not None:
         frame = getattr(step, "cr_frame", None) or getattr(step, "gi_frame", None) or getattr(step, "ag_frame", None)
         if frame is None:
             break
-        code = frame.f_code
-        name, place = code.co_qualname, f"{code.co_filename.rpartition('/')[2]}:{frame.f_lineno}"
-        if "/asyncio/" not in code.co_filename:
-            own = f"{name} ({place})"
+        frames.append(frame)
         step = getattr(step, "cr_await", None) or getattr(step, "gi_yieldfrom", None)
-    inner = f"{name} ({place})"
-    return inner if own in (inner, "") else f"{own} in {name}"
+    return frames
+
+
+def _where(task: asyncio.Task[Any]) -> str:
+    """The innermost coroutine of ours or the user's that `task` waits in: `consume (worker.py:12)`."""
+    inner, own = "? ()", ""
+    for frame in _frames(task):
+        code = frame.f_code
+        inner = f"{code.co_qualname} ({code.co_filename.rpartition('/')[2]}:{frame.f_lineno})"
+        if "/asyncio/" not in code.co_filename:
+            own = inner
+    return inner if own in (inner, "") else f"{own} in {inner.partition(' ')[0]}"
+
+
+def _whom(task: asyncio.Task[Any]) -> str:
+    """`, for task other`: whom `task` awaits, gathers, or ends with its nursery; `, for server:9092`: whom it reads from.
+
+    Who holds a lock or would set an event is not known: asyncio does not write it down.
+    """
+    waiter = getattr(task, "_fut_waiter", None)
+    others = [waiter, *getattr(waiter, "_children", ())]
+    frames = _frames(task)
+    if frames and frames[-1].f_code is settled.__code__:
+        others.append(frames[-1].f_locals["task"])
+    whom = [f"task {other.get_name()}" for other in others if isinstance(other, asyncio.Task) and not other.done()]
+    if frames and (peer := getattr(frames[-1].f_locals.get("self"), "peer", None)) is not None:
+        whom.append(str(peer))
+    return f", for {', '.join(whom)}" if whom else ""
 
 
 # --- a runtime on it --------------------------------------------------------------------------------------------------

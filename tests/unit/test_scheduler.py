@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import json
 import os
@@ -198,6 +199,37 @@ def test_stuck_names_who_waits_for_what() -> None:
         assert "Queue.get" in line
         with pytest.raises(StuckError, match="main cannot end"):
             world.run_until_complete(task)
+
+
+def test_stuck_names_whom_a_task_waits_for() -> None:
+    async def main() -> None:
+        await asyncio.gather(awaits(), leaves(), asyncio.Event().wait())
+
+    async def awaits() -> None:
+        await asyncio.get_running_loop().create_task(asyncio.Event().wait(), name="never")
+
+    async def leaves() -> None:
+        async with Nursery() as tasks:
+            tasks.start(stubborn(), name="stubborn")
+            await asyncio.sleep(0.001)
+
+    async def stubborn() -> None:
+        while True:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+
+    with Scheduler() as world:
+        world.process("node-1").create_task(main(), name="main")
+        with pytest.raises(StuckError) as stuck:
+            world.run()
+    whom = [line.partition(", task ")[2].partition(":")[0] + line.rpartition("),")[2] for line in stuck.value.waiting]
+    assert whom[:3] == [
+        "main for task node-1/task-2, task node-1/task-3, task node-1/task-4",
+        "node-1/task-2 for task never",
+        "node-1/task-3 for task stubborn",
+    ]
+    assert len(whom) == 6
+    assert all(" for " not in line for line in whom[3:])
 
 
 def test_a_paused_process_is_named_so_when_all_are_stuck() -> None:

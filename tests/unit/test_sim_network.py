@@ -20,7 +20,7 @@ from pytest_kcontroller.errors import NotOnThisBackend
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.runtime.ports import ConnectionClosedError, Stream
 from pytest_kcontroller.runtime.rng import NamedRng
-from pytest_kcontroller.runtime.scheduler import Scheduler, SimLoop, SimRuntime
+from pytest_kcontroller.runtime.scheduler import Scheduler, SimLoop, SimRuntime, StuckError
 from pytest_kcontroller.sim.disk import SimDisk
 from pytest_kcontroller.sim.link import LEAST_US, MOST_US, Direction, Link
 from pytest_kcontroller.sim.network import SimNetwork, SimTransport
@@ -571,6 +571,18 @@ def test_giving_up_connecting_closes_the_connection() -> None:
         world.pass_us()
         assert connecting.cancelled()
         assert world.what("server") == ["end"]
+
+
+def test_who_waits_for_bytes_is_told_with_the_peer() -> None:
+    with World() as world:
+        world.listen()
+        world.connect()
+        with pytest.raises(StuckError) as stuck:
+            world.scheduler.run()
+        client, server = stuck.value.waiting
+        assert client.startswith("client, task ")
+        assert client.endswith(", for server:9092")
+        assert server.endswith(", for client")
 
 
 # --- requests as moments ----------------------------------------------------------------------------------------------
