@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,8 +69,13 @@ def read_history(directory: Path, *, log_error: str | None = None) -> History:
                 raise UsageError(
                     "is no history event", where=f"{path}:{number}", hint="was the file edited? restore it"
                 )
-    events.sort(key=lambda event: (event["t_us"], event["writer"], event["seq"]))
-    return History(tuple(events), tuple(cut), log_error)
+    return in_order(events, tuple(cut), log_error)
+
+
+def in_order(events: Iterable[Event], cut: tuple[str, ...] = (), log_error: str | None = None) -> History:
+    """The history of these events, as their lines would be read."""
+    whole = sorted(events, key=lambda event: (event["t_us"], event["writer"], event["seq"]))
+    return History(tuple(whole), cut, log_error)
 
 
 def _event(line: bytes) -> Event | None:

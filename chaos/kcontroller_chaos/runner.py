@@ -20,7 +20,7 @@ from kcontroller_chaos.outcome import HELD, exit_status
 from kcontroller_chaos.rundir import RunDirectory
 from kcontroller_chaos.schedule import Schedule, draw
 from kcontroller_chaos.simulation import START as SIMULATION_START
-from kcontroller_chaos.simulation import simulate
+from kcontroller_chaos.simulation import simulate, write_history
 from kcontroller_chaos.verdict import ENVIRONMENT, judge
 from pytest_kcontroller import __version__
 from pytest_kcontroller.cluster.base import ClusterSettings
@@ -151,7 +151,9 @@ async def run_once(campaign: Campaign, seed: int, options: Options, schedule: Sc
     try:
         if options.backend == SIM:
             mutant = load_plugins((*options.plugins, MUTANTS)).mutant(options.mutant)
-            await _apart(partial(simulate, settings, run, schedule, mutant=mutant, noop=noop, duration_s=duration_s))
+            keep = partial(write_history, run)
+            played = partial(simulate, settings, run.path, schedule, keep=keep, mutant=mutant, noop=noop)
+            await _apart(partial(played, duration_s=duration_s))
         else:
             await _play(settings, run, start, clock, schedule, noop, duration_s)
     except asyncio.CancelledError:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from kcontroller_chaos.engine import Engine
@@ -51,18 +53,27 @@ class SeenTxns:
         return new
 
 
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a run was in simulated time: its end in microseconds, and how many callbacks that took."""
+
+    end_us: int
+    callbacks: int
+
+
 def simulate(
     settings: ClusterSettings,
-    run: RunDirectory,
+    directory: Path,
     schedule: Schedule,
     *,
+    keep: Callable[[list[Event]], None],
     mutant: Mutant | None,
     noop: str | None,
     duration_s: float,
-) -> int:
-    """Plays it, and writes its history; gives the run time of its end in microseconds.
+) -> Work:
+    """Plays it, and gives its history, ZooKeeper's transactions at the end, to `keep`: in any case.
 
-    Raises EnvironmentError_ as a real cluster does. The history is written in any case.
+    Raises EnvironmentError_ as a real cluster does. `directory` is where messages say that there is more.
     """
     with Scheduler() as scheduler, unscaled(), installed(mutant):
         world = World(scheduler, settings.seed)
@@ -78,7 +89,7 @@ def simulate(
             record("process.exited", node=node, status=status)
 
         async def play() -> None:
-            cluster = await SimCluster.start(world, settings, run.path, on_exit=exited, loop=loop)
+            cluster = await SimCluster.start(world, settings, directory, on_exit=exited, loop=loop)
             feed = Feed(SeenEvents(world.events), SeenTxns(world.zookeeper.txns))
             try:
                 await Engine(cluster, feed, world.clock, record, noop, duration_s=duration_s).play(schedule)
@@ -93,15 +104,14 @@ def simulate(
         finally:
             if mutant is not None:
                 record("mutant.counts", mutant=mutant.name, counts=counts())
-            _write(run, world)
-        return scheduler.now_us
+            keep([*world.events, *SeenTxns(world.zookeeper.txns).poll()])
+        return Work(scheduler.now_us, scheduler.ran)
 
 
-def _write(run: RunDirectory, world: World) -> None:
+def write_history(run: RunDirectory, events: Sequence[Event]) -> None:
     """history/<writer>.jsonl, as the processes of a real run write it."""
     files: dict[str, list[str]] = {}
-    txns = SeenTxns(world.zookeeper.txns).poll()
-    for event in [*world.events, *txns]:
+    for event in events:
         files.setdefault(str(event["writer"]), []).append(json.dumps(event, separators=(",", ":")) + "\n")
     files.setdefault(ZOOKEEPER, [])
     for writer, lines in files.items():

@@ -23,7 +23,7 @@ INTERRUPTED = 130
 
 GROUPS = {
     "Start here": ("doctor", "up"),
-    "Chaos campaigns": ("campaign", "replay", "report"),
+    "Chaos campaigns": ("campaign", "hunt", "replay", "report"),
     "What a campaign can name": ("faults", "invariants", "selectors", "assignments"),
     "Plugins of your own": ("plugins", "run-selector"),
     "Single parts and cleaning up": ("node", "gc"),

@@ -1,0 +1,51 @@
+"""A process that plays a batch of simulated runs: `python -m pytest_kcontroller.cli._worker`, started by _workers.py.
+
+Its batch is one line on stdin, each run one line on stdout. It ends with its owner: stdin stays open, and its end is
+the owner's, also after SIGKILL. Batches are short, because what a run killed stays in memory (runtime/scheduler.py).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TextIO
+
+
+def main() -> int:
+    batch = json.loads(sys.stdin.buffer.readline())
+    threading.Thread(target=_end_with_owner, daemon=True).start()
+    told = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a plugin prints is no answer
+    play(batch, told)
+    return 0
+
+
+def _end_with_owner() -> None:
+    while os.read(sys.stdin.fileno(), 1):
+        pass
+    os._exit(1)
+
+
+def play(batch: Mapping[str, Any], told: TextIO) -> None:
+    """A bug that shows in one run is told of that run; the others are played nevertheless."""
+    from kcontroller_chaos.campaign import load_campaign
+    from kcontroller_chaos.hunting import Hunter
+    from kcontroller_chaos.runner import Options
+
+    given = {**batch["options"], "out": Path(batch["options"]["out"]), "plugins": tuple(batch["options"]["plugins"])}
+    hunter = Hunter(load_campaign(Path(batch["file"])), Options(**given))
+    for seed in range(batch["first"], batch["first"] + batch["count"] * batch["step"], batch["step"]):
+        try:
+            line = asdict(hunter.play(seed))
+        except Exception as bug:  # noqa: BLE001 - the owner says it, with the seed
+            line = {"seed": seed, "bug": f"{type(bug).__name__}: {bug}"}
+        print(json.dumps(line), file=told, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,71 @@
+"""Processes that play batches of simulated runs (_worker.py), so many at a time; none of them outlives its owner."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from pytest_kcontroller.errors import KControllerError
+from pytest_kcontroller.runtime.nursery import Nursery
+
+BATCH = 200
+"""So many runs, then a new process: what a run's nodes held when they were killed stays in memory."""
+LAST_LINES = 20
+LONGEST_LINE = 1 << 24
+
+Said = dict[str, Any]
+
+
+def batches(first: int, jobs: int) -> Iterator[tuple[int, int, int]]:
+    """(first seed, how many, step) for ever: `jobs` processes side by side leave no seed out, and none runs far ahead."""
+    while True:
+        for offset in range(jobs):
+            yield first + offset, BATCH, jobs
+        first += BATCH * jobs
+
+
+async def play_batches(work: Iterator[Mapping[str, Any]], jobs: int, tell: Callable[[Said], None]) -> None:
+    """Until `work` ends, or cancelled; `tell` gets what each run said. Raises KControllerError: a process failed."""
+    async with Nursery() as tasks:
+        for task in [tasks.start(_one_after_the_other(work, tell), name=f"worker {n}") for n in range(jobs)]:
+            await task
+
+
+async def _one_after_the_other(work: Iterator[Mapping[str, Any]], tell: Callable[[Said], None]) -> None:
+    for batch in work:
+        await _play(batch, tell)
+
+
+async def _play(batch: Mapping[str, Any], tell: Callable[[Said], None]) -> None:
+    pipe = asyncio.subprocess.PIPE
+    worker = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "pytest_kcontroller.cli._worker",
+        stdin=pipe, stdout=pipe, stderr=pipe, limit=LONGEST_LINE, start_new_session=True,
+    )  # fmt: skip
+    assert worker.stdin is not None and worker.stdout is not None and worker.stderr is not None
+    last: deque[str] = deque(maxlen=LAST_LINES)
+    try:
+        async with Nursery() as tasks:
+            reading = tasks.start(_remember(worker.stderr, last), name="stderr")
+            worker.stdin.write(json.dumps(batch).encode() + b"\n")
+            async for line in worker.stdout:
+                tell(json.loads(line))
+            await reading
+        status = await worker.wait()
+    finally:
+        if worker.returncode is None:
+            worker.kill()
+            await worker.wait()
+    if status:
+        said = "".join(f"\n    {line}" for line in last) or "\n    (it printed nothing)"
+        raise KControllerError(f"a process that plays runs ended with status {status}; last lines of its output:{said}")
+
+
+async def _remember(stream: asyncio.StreamReader, last: deque[str]) -> None:
+    """A line longer than the limit of a stream must not end the reading."""
+    while data := await stream.read(1 << 16):
+        last.extend(data.decode(errors="replace").splitlines())

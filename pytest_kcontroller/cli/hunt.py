@@ -1,0 +1,62 @@
+"""`kcontroller hunt FILE`: new seeds in simulated time, until one of them violates an invariant or the time is over."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from pytest_kcontroller.cli import explain
+
+NAME = "hunt"
+HELP = "play new seeds of a campaign in simulated time until one violates an invariant"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, metavar="FILE", help="a campaign file (TOML)")
+    parser.add_argument("--from-seed", type=int, default=1, metavar="N", help="the first one (default: %(default)s)")
+    parser.add_argument(
+        "--max-seconds", type=float, default=60.0, metavar="S", help="give up after so long (default: %(default)g)"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=1, metavar="N", help="processes side by side (default: %(default)s)"
+    )
+    parser.add_argument("--out", type=Path, default=Path("runs"), help="where run directories go (default: runs)")
+    parser.add_argument("--mutant", metavar="NAME", help="put a known bug back into every node, and look for it")
+    parser.add_argument("--selector", action="append", default=[], metavar="REASON=NAME", help="leader selector")
+    parser.add_argument("--assignment", metavar="NAME", help="replica assignment strategy")
+    parser.add_argument("--plugin", action="append", default=[], metavar="MODULE", help="load this plugin")
+    explain(
+        parser,
+        examples=[
+            "kcontroller hunt chaos/campaigns/smoke.toml",
+            "kcontroller hunt chaos/campaigns/smoke.toml --from-seed 10000 --max-seconds 600 --jobs 4",
+            "kcontroller hunt chaos/campaigns/zombie.toml --mutant KAFKA-6082  # a known bug: status 1",
+        ],
+        statuses="0 nothing was found, 1 a violation was found, 2 a bad file or option, 4 a run could not be judged,\n"
+        "6 a fault was not applied, seen or healed, 130 Ctrl-C",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    from kcontroller_chaos.campaign import load_campaign
+    from kcontroller_chaos.runner import SIM, Options, check
+    from pytest_kcontroller.cli._hunting import Hunt, hunt
+    from pytest_kcontroller.cli.campaign import _selectors
+    from pytest_kcontroller.errors import UsageError
+
+    for name, least in (("from_seed", 0), ("jobs", 1), ("max_seconds", 0)):
+        if getattr(args, name) < least:
+            raise UsageError(
+                f"{getattr(args, name):g} is too small", where=f"--{name.replace('_', '-')}", hint=f"{least} or more"
+            )
+    campaign = load_campaign(args.file)
+    options = Options(
+        out=args.out,
+        mutant=args.mutant,
+        selectors=_selectors(args.selector),
+        assignment=args.assignment,
+        plugins=tuple(args.plugin),
+        backend=SIM,
+    )
+    check(campaign, options)
+    return hunt(Hunt(campaign, options, args.from_seed, args.jobs, args.max_seconds))
