@@ -8,7 +8,7 @@ from collections.abc import Coroutine
 from concurrent.futures import CancelledError, Future
 from typing import Any, TypeVar
 
-from pytest_kcontroller.errors import KControllerError
+from pytest_kcontroller.errors import KControllerError, UsageError
 
 T = TypeVar("T")
 
@@ -30,8 +30,16 @@ class LoopThread:
         result: Future[T] = Future()
         tasks: list[asyncio.Task[T]] = []
 
+        async def guarded() -> T:
+            try:
+                return await work
+            except (SystemExit, KeyboardInterrupt) as left:  # of a plugin's code: it must not end the loop
+                raise UsageError(
+                    f"a plugin ended the process ({left!r})", hint="mend or leave out the plugin"
+                ) from None
+
         def begin() -> None:
-            task = self._loop.create_task(work)
+            task = self._loop.create_task(guarded())
             tasks.append(task)
             task.add_done_callback(finish)
 

@@ -122,7 +122,7 @@ class Plugins:
         for implementation in sorted(getattr(self._manager.hook, hook).get_hookimpls(), key=lambda h: h.plugin_name):
             try:
                 offered = list(implementation.function())
-            except Exception as bad:
+            except (Exception, SystemExit) as bad:
                 raise UsageError(f"the plugin {implementation.plugin_name} failed in {hook}: {bad!r}") from bad
             for offer in offered:
                 offers.add(implementation.plugin_name, offer)
@@ -140,7 +140,7 @@ def load_plugins(modules: Sequence[str] = (), *, installed: bool = True) -> Plug
     if installed:
         try:
             manager.load_setuptools_entrypoints(ENTRY_POINT_GROUP)
-        except Exception as bad:
+        except (Exception, SystemExit) as bad:
             raise UsageError(
                 f"an installed plugin (entry point group {ENTRY_POINT_GROUP}) cannot be loaded: {bad!r}",
                 hint="uninstall or mend the distribution that has this entry point",
@@ -186,7 +186,7 @@ def register_module(manager: pluggy.PluginManager, name: str) -> None:
     """Raises UsageError if the module cannot be imported or does not fit."""
     try:
         module = importlib.import_module(name)
-    except Exception as bad:
+    except (Exception, SystemExit) as bad:
         raise UsageError(
             f"the plugin {name} cannot be imported: {bad!r}",
             hint="every node process imports it by this name: install it, or put its folder on PYTHONPATH",

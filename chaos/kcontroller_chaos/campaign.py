@@ -19,6 +19,7 @@ from kcontroller_chaos.keys import REQUIRED, Key, Section
 from kcontroller_chaos.toml_lines import Lines
 from pytest_kcontroller.errors import UsageError
 
+MOST_SEEDS = 1_000_000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
@@ -143,7 +144,10 @@ def parse_seeds(value: object) -> tuple[int, ...]:
         found = re.fullmatch(r"\s*(\d+)(?:\.\.(\d+))?\s*", part)
         if found is None or int(found[2] or found[1]) < int(found[1]):
             raise ValueError(f'{value!r} is not seeds: write "1..20", "3" or "1,4,7"')
-        seeds += range(int(found[1]), int(found[2] or found[1]) + 1)
+        first, last = int(found[1]), int(found[2] or found[1])
+        if last - first >= MOST_SEEDS:
+            raise ValueError(f"{value!r} is more than {MOST_SEEDS:,} seeds")
+        seeds += range(first, last + 1)
     return tuple(dict.fromkeys(seeds))
 
 
@@ -217,7 +221,9 @@ class _Reader:
         return row
 
     def _check(self, section: str, index: int, key: Key, value: Any) -> None:
-        if not isinstance(value, _TYPES[key.type]) or (isinstance(value, bool) and key.type != "boolean"):
+        odd = key.type == "names" and isinstance(value, list) and not all(isinstance(name, str) for name in value)
+        odd = odd or (isinstance(value, bool) and key.type != "boolean") or isinstance(value, datetime.datetime)
+        if odd or not isinstance(value, _TYPES[key.type]):
             self._fail(section, index, key.name, f"{value!r} is not {_SAID[key.type]}", key.help)
         if key.type == "plugin" and isinstance(value, dict) and not isinstance(value.get("name"), str):
             self._fail(section, index, key.name, "the table has no `name`", key.help)

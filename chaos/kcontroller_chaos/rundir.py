@@ -38,10 +38,13 @@ class RunDirectory:
         began = _utc(start.wall_ns)
         stem = f"{began[:19].replace('-', '').replace(':', '')}-seed-{seed}"
         base = out / campaign["name"]
-        base.mkdir(parents=True, exist_ok=True)
-        run = cls(_unused(base, stem))
-        for part in ("history", "logs", "zookeeper"):
-            (run.path / part).mkdir()
+        try:
+            base.mkdir(parents=True, exist_ok=True)
+            run = cls(_unused(base, stem))
+            for part in ("history", "logs", "zookeeper"):
+                (run.path / part).mkdir()
+        except OSError as bad:
+            raise UsageError(f"no run directory can be made: {bad.strerror}", where=str(base)) from None
         run.campaign.write_text(text, encoding="utf-8")
         run.write_run(
             {
@@ -113,7 +116,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """Raises UsageError: it cannot be read, or is no JSON object."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as bad:
+    except (OSError, ValueError, RecursionError) as bad:
         raise UsageError(f"cannot be read: {bad}", where=str(path)) from None
     if not isinstance(value, dict):
         raise UsageError("is no JSON object", where=str(path))

@@ -7,6 +7,7 @@ anything heavy belong inside `run`: all modules are imported for `--help`. Modul
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
 import pkgutil
@@ -16,10 +17,12 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from pytest_kcontroller import __version__
-from pytest_kcontroller.errors import KControllerError
+from pytest_kcontroller.errors import EnvironmentError_, KControllerError, UsageError
 
 INTERNAL_ERROR = 3
 INTERRUPTED = 130
+BROKEN_PIPE = 141
+"""As a shell says it of a program that SIGPIPE ended."""
 
 GROUPS = {
     "Start here": ("doctor", "up"),
@@ -44,7 +47,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         commands = _commands()
         args = _parser(commands).parse_args(argv)
-        status: int = commands[args.command].run(args)
+        try:
+            status: int = commands[args.command].run(args)
+        except SystemExit as left:  # code of others that we ran: its word must not pass for ours
+            raise UsageError(
+                f"a plugin ended the process (sys.exit({left.code!r}))", hint="mend or leave out the plugin"
+            ) from None
     except KControllerError as error:
         print(f"kcontroller: {error}", file=sys.stderr)
         return error.exit_status
@@ -54,17 +62,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # The reader of our output has left (`| head`): nothing more can be said, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return INTERNAL_ERROR
+        return BROKEN_PIPE
+    except OSError as full:
+        if full.errno != errno.ENOSPC:
+            return _internal(full)
+        print(f"kcontroller: nothing more can be written: {full}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EnvironmentError_.exit_status
     except Exception as bug:  # noqa: BLE001 - the last place where one can be turned into a sentence
-        if os.environ.get("KCONTROLLER_DEBUG") == "1":
-            traceback.print_exc()
-        print(
-            f"kcontroller: internal error: {type(bug).__name__}: {bug}\n"
-            "  -> please report it as a bug, with the output of the same command under KCONTROLLER_DEBUG=1",
-            file=sys.stderr,
-        )
-        return INTERNAL_ERROR
+        return _internal(bug)
     return status
+
+
+def _internal(bug: Exception) -> int:
+    if os.environ.get("KCONTROLLER_DEBUG") == "1":
+        traceback.print_exception(bug)
+    print(
+        f"kcontroller: internal error: {type(bug).__name__}: {bug}\n"
+        "  -> please report it as a bug, with the output of the same command under KCONTROLLER_DEBUG=1",
+        file=sys.stderr,
+    )
+    return INTERNAL_ERROR
 
 
 def _commands() -> dict[str, ModuleType]:

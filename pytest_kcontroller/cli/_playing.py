@@ -87,7 +87,10 @@ class Screen:
         self._live = stream.isatty() and os.environ.get("TERM") != "dumb"
 
     def say(self, line: str) -> None:
-        print(f"{CLEAR if self._live else ''}{line}", file=self._stream, flush=True)
+        try:
+            print(f"{CLEAR if self._live else ''}{line}", file=self._stream, flush=True)
+        except BrokenPipeError:  # who read it has left: the runs, and the exit status, go on
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
 
     @contextlib.contextmanager
     def shows(self, name: str, done: int) -> Any:
@@ -164,6 +167,8 @@ def _append_step_summary(planned: Sequence[Planned], results: Sequence[RunResult
         lines.append(f"| {_cell(run.name)} | {_cell(_verdict(result).rstrip(','))} | {_cell('; '.join(why(result)))} |")
     if len(pairs) > SUMMARY_ROWS:
         lines.append(f"\nand {len(pairs) - SUMMARY_ROWS} more runs")
+    if len(planned) > len(results):
+        lines.append(f"\n{len(planned) - len(results)} more were planned and not played: the time was over")
     try:
         with Path(path).open("a", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--shard", default="1/1", metavar="I/N", help="only every N-th run, from the I-th on: for N jobs side by side"
     )
     run_parser.add_argument(
-        "--max-seconds", type=float, metavar="S", help="start no new run after so long (the last one is finished)"
+        "--max-seconds", type=_seconds, metavar="S", help="start no new run after so long (the last one is finished)"
     )
     run_parser.add_argument("--mutant", metavar="NAME", help="put a known bug back into every node")
     run_parser.add_argument(
@@ -85,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
         selectors=_selectors(args.selector),
         assignment=args.assignment,
         plugins=tuple(args.plugin),
-        zookeeper_image=image_of(args.zookeeper, args.zookeeper_image),
+        zookeeper_image=image_of(args.zookeeper, args.zookeeper_image, option="--zookeeper-image"),
         backend=args.backend,
     )
     for campaign in campaigns:
@@ -111,10 +112,17 @@ def _selectors(given: list[str]) -> dict[str, str]:
     return chosen
 
 
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is no number of seconds above 0")
+    return value
+
+
 def _shard(text: str) -> tuple[int, int]:
     from pytest_kcontroller.errors import UsageError
 
     index, _, count = text.partition("/")
-    if not (index.isdigit() and count.isdigit() and 1 <= int(index) <= int(count)):
+    if not (text.isascii() and index.isdigit() and count.isdigit() and 1 <= int(index) <= int(count)):
         raise UsageError(f"{text!r} is no shard", where="--shard", hint="2/8 is the second of eight")
     return int(index), int(count)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -46,7 +47,8 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps({"leftovers": items, "not_looked_at": unseen}, indent=2))
     else:
         print("\n".join(_text(found, failed, args.dry_run)))
-    return ENVIRONMENT if failed else 0
+    blind = "DOCKER_HOST" in os.environ and any(each.problem for each in found)  # that engine was meant
+    return ENVIRONMENT if failed or blind else 0
 
 
 def _record(item: Item, failed: str, dry_run: bool) -> dict[str, object]:

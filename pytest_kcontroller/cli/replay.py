@@ -17,6 +17,20 @@ NAME = "replay"
 HELP = "play the schedule of a run again, and see whether its verdict comes back"
 
 
+_NEEDED: dict[str, tuple[type, ...]] = {
+    "schema": (int,),
+    "campaign": (dict,),
+    "seed": (int,),
+    "backend": (str,),
+    "mutant": (str, type(None)),
+    "noop_fault": (str, type(None)),
+    "selectors": (dict,),
+    "assignment": (str, dict),
+    "plugins": (list,),
+    "zookeeper_image": (str, type(None)),
+}
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what", type=Path, metavar="RUN|FILE", help="a run directory (one with a run.json), or a campaign file"
@@ -75,7 +89,7 @@ def _of_run(path: Path, out: Path) -> tuple[Planned, Options, Mapping[str, Any]]
     from dataclasses import replace
 
     from kcontroller_chaos.campaign import load_campaign
-    from kcontroller_chaos.rundir import RunDirectory, read_json
+    from kcontroller_chaos.rundir import SCHEMA, RunDirectory, read_json
     from kcontroller_chaos.schedule import Schedule
     from pytest_kcontroller.cli._playing import Planned
     from pytest_kcontroller.errors import UsageError
@@ -85,6 +99,11 @@ def _of_run(path: Path, out: Path) -> tuple[Planned, Options, Mapping[str, Any]]
     if not directory.campaign.exists():
         hint = "play its campaign file: kcontroller replay FILE --seed N"
         raise UsageError("this run has no campaign.toml", where=str(path), hint=hint)
+    for name, kind in _NEEDED.items():
+        if not isinstance(facts.get(name), kind) or (name == "seed" and isinstance(facts["seed"], bool)):
+            raise UsageError(f"`{name}` is {facts.get(name)!r}, which no run writes", where=str(path / "run.json"))
+    if facts["schema"] != SCHEMA:
+        raise UsageError(f"schema {facts['schema']} is not known here", where=str(path / "run.json"))
     campaign = load_campaign(directory.campaign)
     try:
         campaign = replace(campaign, file=str(facts["campaign"]["file"]))
@@ -100,9 +119,14 @@ def _of_run(path: Path, out: Path) -> tuple[Planned, Options, Mapping[str, Any]]
             backend=facts["backend"],
         )
     except (KeyError, TypeError, ValueError) as missing:
-        raise UsageError(f"run.json lacks what a replay needs: {missing!r}", where=str(path / "run.json")) from None
+        raise UsageError(f"it lacks what a replay needs: {missing!r}", where=str(path / "run.json")) from None
     verdicts = read_json(path / "verdicts.json") if (path / "verdicts.json").exists() else {}
-    return planned, options, {"overall": facts.get("verdict", "unknown"), **verdicts}
+    original = {"overall": facts.get("verdict", "unknown"), **verdicts}
+    try:
+        _outcome(original), _decisions(original)
+    except (KeyError, TypeError, AttributeError):
+        raise UsageError("is not what a judged run has", where=str(path / "verdicts.json")) from None
+    return planned, options, original
 
 
 def _compare(original: Mapping[str, Any] | None, results: Sequence[RunResult]) -> None:

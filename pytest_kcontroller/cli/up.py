@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
             f"{args.session_timeout_ms} is no time", where="--session-timeout-ms", hint="1000, for example"
         )
     topics = _topics(args.topic, args.nodes)
-    image = image_of(args.zookeeper, args.zookeeper_image)
+    image = image_of(args.zookeeper, args.zookeeper_image, option="--zookeeper-image")
     check_zookeeper(image)
     settings = ClusterSettings(nodes=args.nodes, session_timeout_ms=args.session_timeout_ms, zookeeper_image=image)
     with _directory(args.keep) as directory:

@@ -94,7 +94,11 @@ class ObservedCluster(ABC):
             assignment = assign(
                 tree, strategy, self._draw, partitions=partitions, replication_factor=replication_factor
             )
-        await write_topic(self.admin, name, assignment, self._draw)
+        try:
+            await write_topic(self.admin, name, assignment, self._draw)
+        except SessionExpiredError:
+            await self.renew_admin()
+            raise EnvironmentError_(f"the harness's session ended while the topic {name!r} was created") from None
 
     # --- waiting
 
@@ -169,11 +173,12 @@ class ObservedCluster(ABC):
 
     async def _registered(self, node: int) -> str | None:
         """What a node lacks to be ready, or None: it answers, and its session owns its registration."""
+        admin = self.admin  # raises if there is no ZooKeeper any more: it would be waited for in vain
         status = await self.status(node)
         if status is None or not status.session:
             return "it has no ZooKeeper session yet" if status else "its control socket does not answer yet"
         try:
-            found = await self.admin.submit(GetData(f"/brokers/ids/{node}"))
+            found = await admin.submit(GetData(f"/brokers/ids/{node}"))
         except NoNodeError:
             return "it is not registered in /brokers/ids yet"
         owner = getattr(getattr(found, "stat", None), "ephemeral_owner", 0)

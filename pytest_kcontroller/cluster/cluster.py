@@ -41,6 +41,9 @@ class ProcessCluster(ObservedCluster):
         self._links: Links | None = None
         self._admin: AdminSession | None = None
         self._nodes: dict[int, NodeProcess] = {}
+        self._watch: asyncio.Task[None] | None = None
+        self._zookeeper_end: str | None = None
+        """How ZooKeeper ended by itself."""
         self._stopped = False
         self._zookeeper_log: Path | None = None
 
@@ -83,6 +86,7 @@ class ProcessCluster(ObservedCluster):
             self.nodes_to_start, self._zookeeper.address, log=self.directory / "logs" / "toxiproxy.log"
         )
         self._admin = await AdminSession.open(str(self._zookeeper.address))
+        self._watch = asyncio.create_task(self._watch_zookeeper(), name="watch ZooKeeper")
         for node in self.nodes_to_start:
             # ZooKeeper's supervisor cleans up too, but it has gone if ZooKeeper ended before we die.
             self._nodes[node] = NodeProcess(
@@ -93,6 +97,14 @@ class ProcessCluster(ObservedCluster):
                 cleanup=self._work,
             )
         await gather_all([self._nodes[node].start(ready=self._registered) for node in self.nodes_to_start])
+
+    async def _watch_zookeeper(self) -> None:
+        """What waits for a server that has ended would wait for ever: its session is closed instead."""
+        assert self._zookeeper is not None and self._admin is not None
+        how = await self._zookeeper.wait_ended()
+        if not self._stopped:
+            self._zookeeper_end = how
+            await self._admin.close()
 
     @property
     def nodes_to_start(self) -> tuple[int, ...]:
@@ -129,9 +141,16 @@ class ProcessCluster(ObservedCluster):
     def admin(self) -> ZkSession:
         if self._admin is None:
             raise EnvironmentError_("the cluster has no ZooKeeper session: it was not started, or has been stopped")
+        self._check_zookeeper()
         return self._admin.session
 
+    def _check_zookeeper(self) -> None:
+        if self._zookeeper_end is not None:
+            log = self.directory / "logs" / "zookeeper.log"
+            raise EnvironmentError_(f"ZooKeeper has ended: {self._zookeeper_end}", where=str(log))
+
     async def renew_admin(self) -> None:
+        self._check_zookeeper()
         assert self._admin is not None
         await self._admin.renew()
 
@@ -232,6 +251,8 @@ class ProcessCluster(ObservedCluster):
     async def _stop(self, keep_log_in: Path | None) -> None:
         try:
             await gather_all([node.end(scaled(3)) for node in self._nodes.values()])
+            if self._watch is not None:
+                self._watch.cancel()
             if self._admin is not None:
                 await self._admin.close()
         finally:
@@ -239,11 +260,13 @@ class ProcessCluster(ObservedCluster):
                 if self._links is not None:
                     await self._links.stop()
             finally:
-                if self._zookeeper is not None:
-                    await self._zookeeper.stop()
-                    if keep_log_in is not None:
+                try:
+                    if self._zookeeper is not None:
+                        await self._zookeeper.stop()
+                finally:
+                    if self._zookeeper is not None and keep_log_in is not None:
                         self._zookeeper.take_log(keep_log_in)
-                shutil.rmtree(self._work, ignore_errors=True)
+                    shutil.rmtree(self._work, ignore_errors=True)
 
 
 def _new_directory() -> Path:

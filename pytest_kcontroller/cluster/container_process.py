@@ -77,8 +77,8 @@ def run(client: Any, spec: ContainerSpec, owner: int, status: int) -> None:
         container.reload()
         wake_read, wake_write = os.pipe()
         threads = [
-            threading.Thread(target=copy_log, args=(container,), daemon=True),
-            threading.Thread(target=wait_end, args=(container, status, wake_write), daemon=True),
+            copying := threading.Thread(target=copy_log, args=(container,), daemon=True),
+            threading.Thread(target=wait_end, args=(container, copying, status, wake_write), daemon=True),
         ]
         for thread in threads:
             thread.start()
@@ -92,7 +92,18 @@ def run(client: Any, spec: ContainerSpec, owner: int, status: int) -> None:
         for thread in threads:
             thread.join(LOG_END_S)
     finally:
+        remove(container)
+
+
+def remove(container: Any) -> None:
+    """Whether we do it or somebody else has."""
+    from docker.errors import APIError
+
+    try:
         container.remove(force=True, v=True)
+    except APIError as refused:
+        if refused.status_code not in (404, 409):
+            raise
 
 
 def copy_log(container: Any) -> None:
@@ -101,8 +112,11 @@ def copy_log(container: Any) -> None:
         sys.stdout.buffer.flush()
 
 
-def wait_end(container: Any, status: int, wake: int) -> None:
-    tell(status, status=container.wait()["StatusCode"])
+def wait_end(container: Any, copying: threading.Thread, status: int, wake: int) -> None:
+    """Tells of its end when its last lines are in the log."""
+    code = container.wait()["StatusCode"]
+    copying.join(LOG_END_S)
+    tell(status, status=code)
     os.write(wake, b"e")
 
 

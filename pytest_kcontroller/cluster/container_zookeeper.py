@@ -65,6 +65,10 @@ class ContainerZooKeeper(ZooKeeper):
             raise
         return server
 
+    async def wait_ended(self) -> str:
+        await self._contained.wait_ended()
+        return self._how_it_ended() or "its container is gone"
+
     def _how_it_ended(self) -> str | None:
         if self._contained.error is not None:
             return self._contained.error[0]

@@ -148,7 +148,11 @@ class Contained:
             await self._said.wait()
 
     async def stop(self) -> None:
-        """Ends and removes the container. Idempotent; goes on to the end when cancelled."""
+        """Ends and removes the container. Idempotent; goes on to the end when cancelled.
+
+        Raises EnvironmentError_ if the engine did not do it.
+        """
+        before = self.error
         if self._owner_pipe >= 0:
             with contextlib.suppress(BrokenPipeError):  # it has just ended by itself
                 os.write(self._owner_pipe, b"t")
@@ -156,6 +160,10 @@ class Contained:
             self._owner_pipe = -1
         assert self._ended is not None
         await asyncio.shield(self._ended)
+        if self.error is not None and before is None:
+            raise EnvironmentError_(
+                f"the container {self.name} may be left: {self.error[0]}", hint="kcontroller gc removes it"
+            )
 
 
 @dataclass(frozen=True, slots=True)

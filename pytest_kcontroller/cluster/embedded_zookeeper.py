@@ -109,6 +109,9 @@ class EmbeddedZooKeeper(ZooKeeper):
             return server
         raise AssertionError("the last attempt returns or raises")
 
+    async def wait_ended(self) -> str:
+        return f"the JVM ended with status {await self._process.wait()}"
+
     def _how_it_ended(self) -> str | None:
         status = self._process.returncode
         return None if status is None else f"the JVM ended with status {status}"

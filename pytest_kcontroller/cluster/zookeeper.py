@@ -39,6 +39,10 @@ class ZooKeeper(ABC):
         """Ends the server; its files stay. Idempotent."""
 
     @abstractmethod
+    async def wait_ended(self) -> str:
+        """How it ended, once it has."""
+
+    @abstractmethod
     def _how_it_ended(self) -> str | None:
         """None while it runs."""
 

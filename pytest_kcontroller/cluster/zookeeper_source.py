@@ -9,12 +9,18 @@ from pytest_kcontroller.cluster.containers import engine
 from pytest_kcontroller.cluster.embedded_zookeeper import EmbeddedZooKeeper
 from pytest_kcontroller.cluster.java import find_java, zookeeper_classpath
 from pytest_kcontroller.cluster.zookeeper import ZooKeeper
+from pytest_kcontroller.errors import UsageError
 
 EMBEDDED, CONTAINER = "embedded", "container"
 
 
-def image_of(choice: str, image: str | None) -> str | None:
-    """What `--kc-zookeeper` and `--zookeeper` mean: None for `embedded`."""
+def image_of(choice: str, image: str | None, *, option: str = "") -> str | None:
+    """What `--kc-zookeeper` and `--zookeeper` mean: None for `embedded`.
+
+    Raises UsageError if `option` names an image that would not be used.
+    """
+    if option and image is not None and choice != CONTAINER:
+        raise UsageError(f"the image {image} would not be used", where=option, hint="add --zookeeper container")
     return (image or DEFAULT_IMAGE) if choice == CONTAINER else None
 
 

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_kcontroller.cluster.java import find_java
+from pytest_kcontroller.cluster.processes import session_directory
 from pytest_kcontroller.errors import EnvironmentError_, MissingExtraError
 
 if TYPE_CHECKING:
@@ -63,15 +62,12 @@ def spark_session(name: str = "kcontroller report") -> Iterator[SparkSession]:
         raise EnvironmentError_(
             "this process has a Spark session already", hint="stop it first, or report from a shell"
         )
-    folder = Path(tempfile.mkdtemp(prefix="kcontroller-spark-"))
-    try:
+    with session_directory() as folder:  # removed also when this process is killed
         spark = _start(SparkSession, folder, find_java(), name)
         try:
             yield spark
         finally:
             _stop(spark)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _java_home(folder: Path, java: Path, log: Path) -> Path:
