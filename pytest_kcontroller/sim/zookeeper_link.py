@@ -27,7 +27,7 @@ Call = Callable[..., None]
 class Pipe:
     """Calls what was sent, in the receiver's loop: the next one only after those whom the one before has woken have run."""
 
-    __slots__ = ("_armed", "_held_us", "_last_us", "_loop", "_queue", "_scheduler", "_turn")
+    __slots__ = ("_armed", "_delivering", "_held_us", "_last_us", "_loop", "_queue", "_scheduler", "_turn")
 
     def __init__(self, loop: SimLoop) -> None:
         self._loop, self._scheduler = loop, loop.scheduler
@@ -35,7 +35,7 @@ class Pipe:
         self._queue: deque[tuple[int, Call, tuple[Any, ...]]] = deque()
         self._last_us = 0
         self._held_us: int | None = None
-        self._armed = False
+        self._armed, self._delivering = False, False
 
     def __len__(self) -> int:
         return len(self._queue)
@@ -62,6 +62,9 @@ class Pipe:
 
     def break_off(self) -> None:
         """What has not arrived by now never will; what is sent from now on is the receiver's own, and is never held."""
+        if self._armed and not self._delivering:
+            self._turn.cancel()  # it may be far off
+            self._turn, self._armed = asyncio.Handle(self._deliver, (), self._loop), False
         limit_us = self._scheduler.now_us if self._held_us is None else self._held_us
         while self._queue and self._queue[-1][0] > limit_us:
             self._queue.pop()
@@ -81,13 +84,12 @@ class Pipe:
         if not queue or (self._held_us is not None and queue[0][0] > self._held_us):
             self._armed = False
             return
-        if queue[0][0] > self._scheduler.now_us:  # what this handle was for is lost
-            self._arm(queue[0][0])
-            return
         _, call, args = queue.popleft()
+        self._delivering = True
         try:
             call(*args)
         finally:
+            self._delivering = False
             if queue:
                 self._arm(queue[0][0])
             else:

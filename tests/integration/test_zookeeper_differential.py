@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import difflib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from kazoo.client import KazooClient
 
+from kcontroller_chaos.txnlog import TxnLogReader
 from pytest_kcontroller.cluster.duplicate import close_session
 from pytest_kcontroller.cluster.embedded_zookeeper import EmbeddedZooKeeper
 from pytest_kcontroller.cluster.timing import scaled
@@ -32,6 +33,7 @@ from pytest_kcontroller.zookeeper.session import (
     ZkError,
     ZkSession,
 )
+from pytest_kcontroller.zookeeper.txn import Txn
 from tests.tools.zookeeper_programs import SILENT_TIMEOUT_MS, TIMEOUT_MS, Step, play, program, silent_program, simulated
 
 PROGRAMS = int(os.environ.get("KC_DIFFERENTIAL", "20"))
@@ -42,8 +44,8 @@ LIMIT_S = 30
 class RealServer:
     """One program's root on the real server."""
 
-    def __init__(self, address: Address, root: str, timeout_ms: int = TIMEOUT_MS) -> None:
-        self._address, self._root, self._timeout_ms = address, root, timeout_ms
+    def __init__(self, address: Address, log: TxnLogReader, root: str, timeout_ms: int) -> None:
+        self._address, self._log, self._root, self._timeout_ms = address, log, root, timeout_ms
         self._relays: dict[str, Relay] = {}
 
     async def open(self, client: str, listener: Listener) -> ZkSession:
@@ -64,6 +66,10 @@ class RealServer:
     async def heal(self, client: str) -> None:
         self._relays[client].heal()
 
+    def txns(self) -> Sequence[Txn]:
+        """Those since the last program."""
+        return self._log.poll()
+
     async def stop(self) -> None:
         for relay in self._relays.values():
             await relay.stop()
@@ -75,10 +81,11 @@ Transcripts = dict[int, list[str]]
 async def _on_the_real_server(directory: Path) -> tuple[Transcripts, Transcripts]:
     server = await EmbeddedZooKeeper.start(directory / "zk", log=directory / "log")
     admin = KazooClient(str(server.address), timeout=60)
+    log = TxnLogReader(server.txn_log_directory)
 
     async def transcript(root: str, steps: list[Step], timeout_ms: int) -> list[str]:
         admin.create(root)
-        program_server = RealServer(server.address, root, timeout_ms)
+        program_server = RealServer(server.address, log, root, timeout_ms)
         try:
             async with asyncio.timeout(scaled(LIMIT_S)):
                 return await play(steps, program_server)

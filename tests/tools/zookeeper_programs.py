@@ -1,6 +1,7 @@
 """Random programs of two ZooKeeper sessions, drawn from a seed, and their transcripts: alike on every server that is right.
 
-A transcript has, per client, every reply, watch event and state in the order in which it came, and at the end the tree.
+A transcript has, per client, every reply, watch event and state in the order in which it came, then the tree at the end
+and the transaction log.
 Left out or renamed is what no two servers have in common: times, session ids (named by client and number), and zxids
 (relative to the one that made the program's root). What one closeSession deletes comes in any order: a hash's on the real
 server.
@@ -44,6 +45,7 @@ from pytest_kcontroller.zookeeper.session import (
     ZkError,
     ZkSession,
 )
+from pytest_kcontroller.zookeeper.txn import Txn
 
 OPERATIONS = 200
 CLIENTS = ("A", "B")
@@ -200,6 +202,10 @@ class Server(Protocol):
 
     async def heal(self, client: str) -> None: ...
 
+    def txns(self) -> Sequence[Txn]:
+        """The transaction log."""
+        ...
+
 
 class _Client:
     """One client, its sessions one after the other, and the lines of its transcript."""
@@ -329,7 +335,25 @@ async def play(steps: Sequence[Step], server: Server) -> list[str]:
     for client in clients.values():
         await _end(client, Close(client.name), list(clients.values()))
     transcript = [f"{client.name}: {line}" for client in clients.values() for line in client.lines]
-    return transcript + [f"tree: {line}" for line in tree]
+    transcript += [f"tree: {line}" for line in tree]
+    counted = not any(isinstance(step, Silence) for step in steps)  # what waits for the end of a silence is not counted
+    for txn in server.txns():
+        if txn.zxid > first.base:
+            transcript.append(f"log: {_logged(txn, first.base, owners, counted)}")
+    return transcript
+
+
+def _logged(txn: Txn, base: int, owners: dict[int, str], counted: bool) -> str:
+    """Without the program's root, and the deletions of one closeSession as a set."""
+    ops = [(op.type, _below_root(op.path), op.data, op.version, op.ephemeral, op.code) for op in txn.ops]
+    closed = sorted(_below_root(path) or "" for path in txn.closed)
+    details = [*ops, *closed, *(part for part in (txn.error, txn.timeout_ms) if part is not None)]
+    cxid = txn.cxid if counted else ""
+    return f"{txn.zxid - base} {owners.get(txn.session, '-')} {cxid} {txn.type} {' '.join(map(str, details))}"
+
+
+def _below_root(path: str | None) -> str | None:
+    return path if path is None else "/" + path[1:].partition("/")[2]
 
 
 async def _end(ending: _Client, step: Step, clients: Sequence[_Client]) -> None:
@@ -371,6 +395,9 @@ class SimServer:
 
     async def heal(self, client: str) -> None:
         self._world.link(client).heal()
+
+    def txns(self) -> Sequence[Txn]:
+        return [txn for _, txn in self._world.txns]
 
 
 def simulated(
