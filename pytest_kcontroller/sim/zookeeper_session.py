@@ -165,7 +165,7 @@ class SimSession:
             self._heard_us = now_us + 2 * self._link.delay_us
             self._link.server.touch(connection, now_us + self._link.delay_us)
         elif now_us - self._heard_us >= 2 * period_us:
-            connection.break_off()
+            connection.break_off(heard=0)
             return
         self._ping_timer = self._loop.call_at((now_us + period_us) / 1e6, self._ping)
 

@@ -6,7 +6,9 @@ import asyncio
 import difflib
 import os
 from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kazoo.client import KazooClient
@@ -24,21 +26,39 @@ from pytest_kcontroller.sim.zookeeper_watches import Watcher, Watches
 from pytest_kcontroller.zookeeper.kazoo_session import KazooConnector
 from pytest_kcontroller.zookeeper.session import (
     BadVersionError,
+    Create,
+    Delete,
+    Exists,
+    GetChildren,
     GetData,
     Listener,
+    Multi,
+    MultiRead,
     NotEmptyError,
     Request,
+    SetData,
     WatchKind,
     WriteOp,
     ZkError,
     ZkSession,
 )
 from pytest_kcontroller.zookeeper.txn import Txn
-from tests.tools.zookeeper_programs import SILENT_TIMEOUT_MS, TIMEOUT_MS, Step, play, program, silent_program, simulated
+from tests.tools.zookeeper_programs import (
+    CLIENTS,
+    SILENT_TIMEOUT_MS,
+    TIMEOUT_MS,
+    Step,
+    lossy_program,
+    play,
+    program,
+    silent_program,
+    simulated,
+)
 
 PROGRAMS = int(os.environ.get("KC_DIFFERENTIAL", "20"))
 """The nightly size is 500."""
 LIMIT_S = 30
+OPCODES = {Create: 1, Delete: 2, Exists: 3, GetData: 4, SetData: 5, GetChildren: 12, Multi: 14, MultiRead: 22}
 
 
 class RealServer:
@@ -59,6 +79,9 @@ class RealServer:
 
     async def expire(self, client: str, session: ZkSession) -> None:
         await close_session(self._address, session.session_id, session.password, timeout_s=scaled(LIMIT_S))
+
+    def lose(self, client: str, request: Request, done: bool) -> None:
+        raise AssertionError("only behind a cutting proxy")
 
     async def silence(self, client: str) -> None:
         self._relays[client].cut()
@@ -133,6 +156,46 @@ def test_transcripts_are_equal(real: Transcripts) -> None:
 def test_transcripts_with_sessions_that_expire_naturally_are_equal(both: tuple[Transcripts, Transcripts]) -> None:
     assert all("A: state expired" in lines and "B: state expired" in lines for lines in both[1].values())
     compare(both[1], lambda seed: simulated(silent_program(seed), timeout_ms=SILENT_TIMEOUT_MS))
+
+
+class LossyServer(RealServer):
+    """Each client behind a proxy that can lose a request or a reply."""
+
+    def __init__(self, server: EmbeddedZooKeeper, log: TxnLogReader, root: str, proxies: dict[str, Any]) -> None:
+        super().__init__(server.address, log, root, TIMEOUT_MS)
+        self._proxies = proxies
+
+    async def open(self, client: str, listener: Listener) -> ZkSession:
+        address = self._proxies[client].address
+        return await KazooConnector(f"{address}{self._root}", timeout_ms=TIMEOUT_MS).open(listener)
+
+    def lose(self, client: str, request: Request, done: bool) -> None:
+        self._proxies[client].cut_at("reply" if done else "request", OPCODES[type(request)])
+
+
+def test_transcripts_with_lost_connections_are_equal(
+    _kc_image: None, tmp_path: Path, cutting_proxy: Callable[[Address], Any]
+) -> None:
+    async def run() -> Transcripts:
+        server = await EmbeddedZooKeeper.start(tmp_path / "zk", log=tmp_path / "log")
+        transcripts = {}
+        try:
+            log = TxnLogReader(server.txn_log_directory)
+            admin = await KazooConnector(str(server.address), timeout_ms=60_000).open(lambda _: None)
+            for seed in range(1, PROGRAMS // 5 + 1):
+                await admin.submit(Create(f"/p{seed}"))
+                async with asyncio.timeout(scaled(LIMIT_S)), AsyncExitStack() as stack:
+                    proxies = {c: await stack.enter_async_context(cutting_proxy(server.address)) for c in CLIENTS}
+                    lossy = LossyServer(server, log, f"/p{seed}", proxies)
+                    transcripts[seed] = await play(lossy_program(seed), lossy)
+            await admin.close()
+        finally:
+            await server.stop()
+        return transcripts
+
+    real = asyncio.run(run())
+    assert sum(line.endswith("state connected") for lines in real.values() for line in lines) > len(real)
+    compare(real, lambda seed: simulated(lossy_program(seed)))
 
 
 # --- the comparison sees what it should: each of these servers is wrong in one thing ----------------------------------
