@@ -145,7 +145,7 @@ class SimZooKeeper:
                 session.connection.close()
             session.touched_us = self.scheduler.now_us
         session.connection, connection.session = connection, session
-        connection.tell(connection.client.on_connected, session.id, session.password, session.timeout_ms)
+        connection.tell(connection.client.on_connected, connection, session.id, session.password, session.timeout_ms)
 
     def forget(self, connection: Connection) -> None:
         """It has ended, and its watches with it."""

@@ -133,6 +133,10 @@ class Connection:
         return self.client.connection is self
 
     @property
+    def in_use(self) -> bool:
+        return self.client.alive and (self.open or self.attached)
+
+    @property
     def flows(self) -> bool:
         """Whether a ping would be answered."""
         server_loop = self.link.server.loop
@@ -199,7 +203,7 @@ class ZkLink:
         if self.is_cut or not self.server.loop.alive:
             return None
         connection = Connection(self, client, chroot)
-        self._connections = [old for old in self._connections if old.open or old.attached or len(old.up)]
+        self._connections = [old for old in self._connections if len(old.up) or old.in_use]
         self._connections.append(connection)
         if self.is_held:
             self._hold(connection)

@@ -120,6 +120,11 @@ class SimSession:
 
     # --- its life
 
+    @property
+    def alive(self) -> bool:
+        """Whether its process is."""
+        return self._loop.alive
+
     async def connected(self) -> None:
         await self._first
 
@@ -180,7 +185,9 @@ class SimSession:
 
     # --- what arrives
 
-    def on_connected(self, session_id: int, password: bytes, timeout_ms: int) -> None:
+    def on_connected(self, connection: Connection, session_id: int, password: bytes, timeout_ms: int) -> None:
+        if connection is not self.connection:
+            return
         self._session_id, self._password, self._timeout_ms = session_id, password, timeout_ms
         self._ready, self._heard_us = True, self._now.now_us
         self._xid = 0

@@ -344,6 +344,32 @@ def test_opening_waits_for_the_server_and_can_be_given_up(world: World) -> None:
     assert world.server.sessions == {}
 
 
+def test_opening_that_is_given_up_when_the_answer_has_just_come_leaves_no_session_for_long(world: World) -> None:
+    loop = world.loops["a"] = world.scheduler.process("a")
+    heard: list[SessionEvent] = []
+
+    async def work() -> None:
+        connector = SimConnector(world.server, loop, timeout_ms=TIMEOUT_MS)
+        opening = loop.create_task(connector.open(heard.append))
+        await asyncio.sleep(0.0005)  # the moment of the answer
+        opening.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+
+    world.run("a", work)
+    world.after(10)
+    assert world.server.sessions == {}
+    assert [txn.type for _, txn in world.server.txns] == ["create-session", "close-session"]
+    assert loop.errors == []
+
+
+def test_a_machine_whose_processes_are_killed_keeps_no_connections(world: World) -> None:
+    for _ in range(5):
+        world.open("a")
+        world.scheduler.kill(world.loops.pop("a"))
+    assert len(world.server.link("a")._connections) <= 2
+
+
 def test_a_request_over_the_packet_limit_is_not_sent(world: World) -> None:
     session = world.open("a")
     with pytest.raises(RequestTooBigError):
