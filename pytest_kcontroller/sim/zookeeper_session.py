@@ -237,6 +237,7 @@ class SimSession:
             self._ping_timer.cancel()
         if connection is not None:
             connection.abandon()
+            self.inbox.release()  # only its own are in it now, and a hold is of the way
 
     def _finish(self, state: SessionState) -> None:
         if self._end.done():

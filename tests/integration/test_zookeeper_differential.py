@@ -56,7 +56,7 @@ from tests.tools.zookeeper_programs import (
     simulated,
 )
 
-PROGRAMS = int(os.environ.get("KC_DIFFERENTIAL", "20"))
+PROGRAMS = int(os.environ.get("KC_DIFFERENTIAL", "16"))
 """The nightly size is 500. A tenth more expire naturally, a fifth more lose connections."""
 LIMIT_S = 30
 OPCODES = {Create: 1, Delete: 2, Exists: 3, GetData: 4, SetData: 5, GetChildren: 12, Multi: 14, MultiRead: 22}
