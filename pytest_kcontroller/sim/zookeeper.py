@@ -2,6 +2,9 @@
 
 Every request is done in the moment in which it arrives, in one order for all clients, as a standalone server does it. A
 watch event is sent before the reply to the write that fired it, and before every later reply on its connection.
+
+Random programs give the same transcripts and the same transaction log here and on a real server. The port does not reach,
+so there is none of it here: ACLs, quotas, containers and TTLs, persistent watches, and an ensemble that elects a leader.
 """
 
 from __future__ import annotations
@@ -145,7 +148,7 @@ class SimZooKeeper:
                 session.connection.close()
             session.touched_us = self.scheduler.now_us
         session.connection, connection.session = connection, session
-        connection.tell(connection.client.on_connected, session.id, session.password, session.timeout_ms)
+        connection.tell(connection.client.on_connected, connection, session.id, session.password, session.timeout_ms)
 
     def forget(self, connection: Connection) -> None:
         """It has ended, and its watches with it."""

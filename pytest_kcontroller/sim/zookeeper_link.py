@@ -27,7 +27,7 @@ Call = Callable[..., None]
 class Pipe:
     """Calls what was sent, in the receiver's loop: the next one only after those whom the one before has woken have run."""
 
-    __slots__ = ("_armed", "_held_us", "_last_us", "_loop", "_queue", "_scheduler", "_turn")
+    __slots__ = ("_armed", "_delivering", "_held_us", "_last_us", "_loop", "_queue", "_scheduler", "_turn")
 
     def __init__(self, loop: SimLoop) -> None:
         self._loop, self._scheduler = loop, loop.scheduler
@@ -35,7 +35,7 @@ class Pipe:
         self._queue: deque[tuple[int, Call, tuple[Any, ...]]] = deque()
         self._last_us = 0
         self._held_us: int | None = None
-        self._armed = False
+        self._armed, self._delivering = False, False
 
     def __len__(self) -> int:
         return len(self._queue)
@@ -60,13 +60,26 @@ class Pipe:
         if self._queue and not self._armed:
             self._arm(self._queue[0][0])
 
-    def break_off(self) -> None:
-        """What has not arrived by now never will; what is sent from now on is the receiver's own, and is never held."""
-        limit_us = self._scheduler.now_us if self._held_us is None else self._held_us
-        while self._queue and self._queue[-1][0] > limit_us:
-            self._queue.pop()
-        self._last_us = self._scheduler.now_us
+    def break_off(self, arriving: int = 0) -> None:
+        """Of what has not arrived so far, the `arriving` oldest arrive now and the rest never.
+
+        What is sent from now on is the receiver's own, and is never held.
+        """
+        if self._armed and not self._delivering:
+            self._turn.cancel()  # it may be far off
+            self._turn, self._armed = asyncio.Handle(self._deliver, (), self._loop), False
+        here = len(self._queue) - self.on_the_way
+        self.keep_oldest(here + arriving)
+        now_us = self._last_us = self._scheduler.now_us
+        for at in range(here, len(self._queue)):
+            self._queue[at] = (now_us, *self._queue[at][1:])
         self.release()
+
+    @property
+    def on_the_way(self) -> int:
+        """How many have not arrived yet."""
+        limit_us = self._scheduler.now_us if self._held_us is None else self._held_us
+        return sum(due_us > limit_us for due_us, _, _ in self._queue)
 
     def keep_oldest(self, count: int) -> None:
         while len(self._queue) > count:
@@ -81,13 +94,12 @@ class Pipe:
         if not queue or (self._held_us is not None and queue[0][0] > self._held_us):
             self._armed = False
             return
-        if queue[0][0] > self._scheduler.now_us:  # what this handle was for is lost
-            self._arm(queue[0][0])
-            return
         _, call, args = queue.popleft()
+        self._delivering = True
         try:
             call(*args)
         finally:
+            self._delivering = False
             if queue:
                 self._arm(queue[0][0])
             else:
@@ -121,6 +133,10 @@ class Connection:
         return self.client.connection is self
 
     @property
+    def in_use(self) -> bool:
+        return self.client.alive and (self.open or self.attached)
+
+    @property
     def flows(self) -> bool:
         """Whether a ping would be answered."""
         server_loop = self.link.server.loop
@@ -147,20 +163,23 @@ class Connection:
 
     # --- whoever breaks it
 
-    def break_off(self, arriving: int | None = None) -> None:
-        """`arriving`: so many of the requests on their way still have their effect; None: drawn."""
+    def break_off(self, arriving: int | None = None, heard: int | None = None) -> None:
+        """Of the requests on their way the `arriving` oldest still have their effect, and of the replies and events on their
+        way the `heard` oldest are heard; None: drawn. Nothing is heard over a link that is held."""
         if self.attached:
-            self.client.inbox.break_off()
-            self.client.inbox.send(0, self.client.on_loss, self)
+            inbox = self.client.inbox
+            if inbox.held:
+                heard = 0
+            elif heard is None:
+                heard = self.link.drawn(inbox.on_the_way)
+            inbox.break_off(heard)
+            inbox.send(0, self.client.on_loss, self)
         self.abandon(arriving)
 
     def abandon(self, arriving: int | None = None) -> None:
         """The client's end is gone."""
         if self.open:
-            flying = len(self.up)
-            if arriving is None:
-                arriving = self.link.draw.randint(0, flying) if flying else 0
-            self._ended(arriving)
+            self._ended(self.link.drawn(len(self.up)) if arriving is None else arriving)
 
     def _ended(self, arriving: int) -> None:
         if self.open:
@@ -184,21 +203,24 @@ class ZkLink:
         if self.is_cut or not self.server.loop.alive:
             return None
         connection = Connection(self, client, chroot)
-        self._connections = [old for old in self._connections if old.open or old.attached or len(old.up)]
+        self._connections = [old for old in self._connections if len(old.up) or old.in_use]
         self._connections.append(connection)
         if self.is_held:
             self._hold(connection)
         return connection
 
-    def cut(self, arriving: int | None = None) -> None:
-        """Resets the connections and refuses new ones until `heal`. `arriving`: see Connection.break_off. Idempotent."""
+    def cut(self, arriving: int | None = None, heard: int | None = None) -> None:
+        """Resets the connections and refuses new ones until `heal`. For the numbers see Connection.break_off. Idempotent."""
         self.is_cut = True
-        self.reset(arriving)
+        self.reset(arriving, heard)
 
-    def reset(self, arriving: int | None = None) -> None:
+    def reset(self, arriving: int | None = None, heard: int | None = None) -> None:
         """Resets the connections; the client may connect again."""
         for connection in self._connections:
-            connection.break_off(arriving)
+            connection.break_off(arriving, heard)
+
+    def drawn(self, most: int) -> int:
+        return self.draw.randint(0, most) if most else 0
 
     def follow(self, lag_us: int) -> None:
         """The process talks to a follower from now on, which lags behind; its connections are reset as by a move.

@@ -120,6 +120,11 @@ class SimSession:
 
     # --- its life
 
+    @property
+    def alive(self) -> bool:
+        """Whether its process is."""
+        return self._loop.alive
+
     async def connected(self) -> None:
         await self._first
 
@@ -165,7 +170,7 @@ class SimSession:
             self._heard_us = now_us + 2 * self._link.delay_us
             self._link.server.touch(connection, now_us + self._link.delay_us)
         elif now_us - self._heard_us >= 2 * period_us:
-            connection.break_off()
+            connection.break_off(heard=0)
             return
         self._ping_timer = self._loop.call_at((now_us + period_us) / 1e6, self._ping)
 
@@ -180,7 +185,9 @@ class SimSession:
 
     # --- what arrives
 
-    def on_connected(self, session_id: int, password: bytes, timeout_ms: int) -> None:
+    def on_connected(self, connection: Connection, session_id: int, password: bytes, timeout_ms: int) -> None:
+        if connection is not self.connection:
+            return
         self._session_id, self._password, self._timeout_ms = session_id, password, timeout_ms
         self._ready, self._heard_us = True, self._now.now_us
         self._xid = 0
@@ -230,6 +237,7 @@ class SimSession:
             self._ping_timer.cancel()
         if connection is not None:
             connection.abandon()
+            self.inbox.release()  # only its own are in it now, and a hold is of the way
 
     def _finish(self, state: SessionState) -> None:
         if self._end.done():

@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 import difflib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kazoo.client import KazooClient
 
+from kcontroller_chaos.txnlog import TxnLogReader
 from pytest_kcontroller.cluster.duplicate import close_session
-from pytest_kcontroller.cluster.embedded_zookeeper import EmbeddedZooKeeper
 from pytest_kcontroller.cluster.timing import scaled
+from pytest_kcontroller.cluster.zookeeper import ZooKeeper
+from pytest_kcontroller.cluster.zookeeper_source import start_zookeeper
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.relay import Relay
 from pytest_kcontroller.sim.zookeeper import ServerSession, SimZooKeeper
@@ -23,27 +27,46 @@ from pytest_kcontroller.sim.zookeeper_watches import Watcher, Watches
 from pytest_kcontroller.zookeeper.kazoo_session import KazooConnector
 from pytest_kcontroller.zookeeper.session import (
     BadVersionError,
+    Create,
+    Delete,
+    Exists,
+    GetChildren,
     GetData,
     Listener,
+    Multi,
+    MultiRead,
     NotEmptyError,
     Request,
+    SetData,
     WatchKind,
     WriteOp,
     ZkError,
     ZkSession,
 )
-from tests.tools.zookeeper_programs import SILENT_TIMEOUT_MS, TIMEOUT_MS, Step, play, program, silent_program, simulated
+from pytest_kcontroller.zookeeper.txn import Txn
+from tests.tools.zookeeper_programs import (
+    CLIENTS,
+    SILENT_TIMEOUT_MS,
+    TIMEOUT_MS,
+    Step,
+    lossy_program,
+    play,
+    program,
+    silent_program,
+    simulated,
+)
 
-PROGRAMS = int(os.environ.get("KC_DIFFERENTIAL", "20"))
-"""The nightly size is 500."""
+PROGRAMS = int(os.environ.get("KC_DIFFERENTIAL", "16"))
+"""The nightly size is 500. A tenth more expire naturally, a fifth more lose connections."""
 LIMIT_S = 30
+OPCODES = {Create: 1, Delete: 2, Exists: 3, GetData: 4, SetData: 5, GetChildren: 12, Multi: 14, MultiRead: 22}
 
 
 class RealServer:
     """One program's root on the real server."""
 
-    def __init__(self, address: Address, root: str, timeout_ms: int = TIMEOUT_MS) -> None:
-        self._address, self._root, self._timeout_ms = address, root, timeout_ms
+    def __init__(self, address: Address, log: TxnLogReader, root: str, timeout_ms: int) -> None:
+        self._address, self._log, self._root, self._timeout_ms = address, log, root, timeout_ms
         self._relays: dict[str, Relay] = {}
 
     async def open(self, client: str, listener: Listener) -> ZkSession:
@@ -58,11 +81,18 @@ class RealServer:
     async def expire(self, client: str, session: ZkSession) -> None:
         await close_session(self._address, session.session_id, session.password, timeout_s=scaled(LIMIT_S))
 
+    def lose(self, client: str, request: Request, done: bool) -> None:
+        raise AssertionError("only behind a cutting proxy")
+
     async def silence(self, client: str) -> None:
         self._relays[client].cut()
 
     async def heal(self, client: str) -> None:
         self._relays[client].heal()
+
+    def txns(self) -> Sequence[Txn]:
+        """Those since the last program."""
+        return self._log.poll()
 
     async def stop(self) -> None:
         for relay in self._relays.values():
@@ -72,13 +102,14 @@ class RealServer:
 Transcripts = dict[int, list[str]]
 
 
-async def _on_the_real_server(directory: Path) -> tuple[Transcripts, Transcripts]:
-    server = await EmbeddedZooKeeper.start(directory / "zk", log=directory / "log")
+async def _on_the_real_server(image: str | None, directory: Path) -> tuple[Transcripts, Transcripts]:
+    server = await start_zookeeper(image, directory / "zk", log=directory / "log")
     admin = KazooClient(str(server.address), timeout=60)
+    log = TxnLogReader(server.txn_log_directory)
 
     async def transcript(root: str, steps: list[Step], timeout_ms: int) -> list[str]:
         admin.create(root)
-        program_server = RealServer(server.address, root, timeout_ms)
+        program_server = RealServer(server.address, log, root, timeout_ms)
         try:
             async with asyncio.timeout(scaled(LIMIT_S)):
                 return await play(steps, program_server)
@@ -90,7 +121,7 @@ async def _on_the_real_server(directory: Path) -> tuple[Transcripts, Transcripts
         drawn = {seed: await transcript(f"/p{seed}", program(seed), TIMEOUT_MS) for seed in range(1, PROGRAMS + 1)}
         silent = {
             seed: await transcript(f"/s{seed}", silent_program(seed), SILENT_TIMEOUT_MS)
-            for seed in range(1, PROGRAMS // 10 + 1)
+            for seed in range(1, max(2, PROGRAMS // 10) + 1)
         }
     finally:
         admin.stop()
@@ -100,9 +131,9 @@ async def _on_the_real_server(directory: Path) -> tuple[Transcripts, Transcripts
 
 
 @pytest.fixture(scope="module")
-def both(_kc_image: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[Transcripts, Transcripts]:
+def both(_kc_image: str | None, tmp_path_factory: pytest.TempPathFactory) -> tuple[Transcripts, Transcripts]:
     """The transcripts of the real server, by seed. Nobody else uses it: zxids count every transaction."""
-    return asyncio.run(_on_the_real_server(tmp_path_factory.mktemp("differential")))
+    return asyncio.run(_on_the_real_server(_kc_image, tmp_path_factory.mktemp("differential")))
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +157,46 @@ def test_transcripts_are_equal(real: Transcripts) -> None:
 def test_transcripts_with_sessions_that_expire_naturally_are_equal(both: tuple[Transcripts, Transcripts]) -> None:
     assert all("A: state expired" in lines and "B: state expired" in lines for lines in both[1].values())
     compare(both[1], lambda seed: simulated(silent_program(seed), timeout_ms=SILENT_TIMEOUT_MS))
+
+
+class LossyServer(RealServer):
+    """Each client behind a proxy that can lose a request or a reply."""
+
+    def __init__(self, server: ZooKeeper, log: TxnLogReader, root: str, proxies: dict[str, Any]) -> None:
+        super().__init__(server.address, log, root, TIMEOUT_MS)
+        self._proxies = proxies
+
+    async def open(self, client: str, listener: Listener) -> ZkSession:
+        address = self._proxies[client].address
+        return await KazooConnector(f"{address}{self._root}", timeout_ms=TIMEOUT_MS).open(listener)
+
+    def lose(self, client: str, request: Request, done: bool) -> None:
+        self._proxies[client].cut_at("reply" if done else "request", OPCODES[type(request)])
+
+
+def test_transcripts_with_lost_connections_are_equal(
+    _kc_image: str | None, tmp_path: Path, cutting_proxy: Callable[[Address], Any]
+) -> None:
+    async def run() -> Transcripts:
+        server = await start_zookeeper(_kc_image, tmp_path / "zk", log=tmp_path / "log")
+        transcripts = {}
+        try:
+            log = TxnLogReader(server.txn_log_directory)
+            admin = await KazooConnector(str(server.address), timeout_ms=60_000).open(lambda _: None)
+            for seed in range(1, max(4, PROGRAMS // 5) + 1):
+                await admin.submit(Create(f"/p{seed}"))
+                async with asyncio.timeout(scaled(LIMIT_S)), AsyncExitStack() as stack:
+                    proxies = {c: await stack.enter_async_context(cutting_proxy(server.address)) for c in CLIENTS}
+                    lossy = LossyServer(server, log, f"/p{seed}", proxies)
+                    transcripts[seed] = await play(lossy_program(seed), lossy)
+            await admin.close()
+        finally:
+            await server.stop()
+        return transcripts
+
+    real = asyncio.run(run())
+    assert sum(line.endswith("state connected") for lines in real.values() for line in lines) > len(real)
+    compare(real, lambda seed: simulated(lossy_program(seed)))
 
 
 # --- the comparison sees what it should: each of these servers is wrong in one thing ----------------------------------

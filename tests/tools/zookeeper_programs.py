@@ -1,6 +1,7 @@
 """Random programs of two ZooKeeper sessions, drawn from a seed, and their transcripts: alike on every server that is right.
 
-A transcript has, per client, every reply, watch event and state in the order in which it came, and at the end the tree.
+A transcript has, per client, every reply, watch event and state in the order in which it came, then the tree at the end
+and the transaction log.
 Left out or renamed is what no two servers have in common: times, session ids (named by client and number), and zxids
 (relative to the one that made the program's root). What one closeSession deletes comes in any order: a hash's on the real
 server.
@@ -44,11 +45,13 @@ from pytest_kcontroller.zookeeper.session import (
     ZkError,
     ZkSession,
 )
+from pytest_kcontroller.zookeeper.txn import Txn
 
 OPERATIONS = 200
 CLIENTS = ("A", "B")
 TIMEOUT_MS = 30_000
 SILENT_TIMEOUT_MS = 800
+ALL = 1_000_000
 POLL_S = 0.02
 
 
@@ -84,7 +87,16 @@ class Silence:
     client: str
 
 
-Step = Batch | Close | Expire | Silence
+@dataclass(frozen=True, slots=True)
+class Lose:
+    """The connection breaks before this request reaches the server, or before its answer reaches the client."""
+
+    client: str
+    request: Request
+    done: bool
+
+
+Step = Batch | Close | Expire | Silence | Lose
 
 
 def program(seed: int) -> list[Step]:
@@ -96,6 +108,11 @@ def silent_program(seed: int) -> list[Step]:
     """A few of those steps, and sessions that expire naturally. For short time-outs: each waits for one."""
     steps = [step for step in program(seed) if isinstance(step, Batch)]
     return [*steps[:12], Silence("A"), *steps[12:20], Silence("B"), *steps[20:24]]
+
+
+def lossy_program(seed: int) -> list[Step]:
+    """Those steps, and lost connections: before the effect of a request, and after it."""
+    return _Drawing(seed).losses()
 
 
 class _Drawing:
@@ -116,6 +133,15 @@ class _Drawing:
                 requests = tuple(self._request() for _ in range(min(left, draw.choice((1, 2, 4, 8)))))
                 steps.append(Batch(client, requests))
                 left -= len(requests)
+        return steps
+
+    def losses(self) -> list[Step]:
+        steps: list[Step] = []
+        for step in self.steps()[:30]:
+            steps.append(step)
+            if self._chance(0.2):
+                draws = (self._request, self._create, lambda: SetData("/a", self._data()))
+                steps.append(Lose(step.client, self._draw.choice(draws)(), done=self._chance(0.5)))
         return steps
 
     def _request(self) -> Request:
@@ -200,6 +226,14 @@ class Server(Protocol):
 
     async def heal(self, client: str) -> None: ...
 
+    def lose(self, client: str, request: Request, done: bool) -> None:
+        """The next request of that client, which is this one, loses its connection."""
+        ...
+
+    def txns(self) -> Sequence[Txn]:
+        """The transaction log."""
+        ...
+
 
 class _Client:
     """One client, its sessions one after the other, and the lines of its transcript."""
@@ -210,7 +244,7 @@ class _Client:
         self.base = 0
         """The zxid that made the program's root."""
         self._opened = 0
-        self._ended = asyncio.Event()
+        self._ended, self._back = asyncio.Event(), asyncio.Event()
 
     async def open(self) -> None:
         self._opened += 1
@@ -230,6 +264,8 @@ class _Client:
             self.lines.append(f"watch {event.kind} {event.path}")
             return
         self.lines.append(f"state {event.state}")
+        if event.state == SessionState.CONNECTED:
+            self._back.set()
         if event.state in (SessionState.EXPIRED, SessionState.CLOSED):
             self._ended.set()
 
@@ -260,6 +296,12 @@ class _Client:
         await self._server.expire(self.name, self._session)
         await self._ended.wait()
         await self.do([GetData("/a")])
+
+    async def lose(self, request: Request, done: bool) -> None:
+        self._back.clear()
+        self._server.lose(self.name, request, done)
+        await self.do([request])
+        await self._back.wait()
 
     async def silence(self, other: _Client) -> None:
         """`other` sees that the session has gone."""
@@ -321,6 +363,8 @@ async def play(steps: Sequence[Step], server: Server) -> list[str]:
         client = clients[step.client]
         if isinstance(step, Batch):
             await client.do(step.requests)
+        elif isinstance(step, Lose):
+            await client.lose(step.request, step.done)
         else:
             await _end(client, step, list(clients.values()))
             await client.open()
@@ -329,7 +373,25 @@ async def play(steps: Sequence[Step], server: Server) -> list[str]:
     for client in clients.values():
         await _end(client, Close(client.name), list(clients.values()))
     transcript = [f"{client.name}: {line}" for client in clients.values() for line in client.lines]
-    return transcript + [f"tree: {line}" for line in tree]
+    transcript += [f"tree: {line}" for line in tree]
+    counted = not any(isinstance(step, Silence) for step in steps)  # what waits for the end of a silence is not counted
+    for txn in server.txns():
+        if txn.zxid > first.base:
+            transcript.append(f"log: {_logged(txn, first.base, owners, counted)}")
+    return transcript
+
+
+def _logged(txn: Txn, base: int, owners: dict[int, str], counted: bool) -> str:
+    """Without the program's root, and the deletions of one closeSession as a set."""
+    ops = [(op.type, _below_root(op.path), op.data, op.version, op.ephemeral, op.code) for op in txn.ops]
+    closed = sorted(_below_root(path) or "" for path in txn.closed)
+    details = [*ops, *closed, *(part for part in (txn.error, txn.timeout_ms) if part is not None)]
+    cxid = txn.cxid if counted else ""
+    return f"{txn.zxid - base} {owners.get(txn.session, '-')} {cxid} {txn.type} {' '.join(map(str, details))}"
+
+
+def _below_root(path: str | None) -> str | None:
+    return path if path is None else "/" + path[1:].partition("/")[2]
 
 
 async def _end(ending: _Client, step: Step, clients: Sequence[_Client]) -> None:
@@ -371,6 +433,17 @@ class SimServer:
 
     async def heal(self, client: str) -> None:
         self._world.link(client).heal()
+
+    def lose(self, client: str, request: Request, done: bool) -> None:
+        def look(link: str, _: Request, is_done: bool) -> None:
+            if link == client and is_done == done:
+                self._world.on_request = None
+                self._world.link(link).reset(heard=ALL)  # the watch events that were sent before the reply
+
+        self._world.on_request = look
+
+    def txns(self) -> Sequence[Txn]:
+        return [txn for _, txn in self._world.txns]
 
 
 def simulated(

@@ -196,9 +196,26 @@ def test_a_reply_on_its_way_is_lost_with_the_connection_but_the_write_is_done(wo
     lost = session.submit(Create("/x"))
     world.scheduler.run(world.scheduler.now_us + 300)
     assert world.data("/x") == b""
-    world.server.link("a").reset()
+    world.server.link("a").reset(heard=0)
     world.after(1)
     assert isinstance(lost.exception(), ConnectionLossError)
+
+
+@pytest.mark.parametrize("heard", range(4))
+def test_a_cut_tells_how_much_of_what_the_server_has_sent_is_heard(world: World, heard: int) -> None:
+    """Also an event without the reply behind it."""
+    session = world.open("a")
+    world.ask("a", session, Exists("/x", watch=True))
+    told: list[object] = world.heard["a"]  # type: ignore[assignment]  # replies and events in one list
+    session.submit(SetData("/", b"")).add_done_callback(lambda future: told.append(future.exception() is None))
+    session.submit(Create("/x")).add_done_callback(lambda future: told.append(future.exception() is None))
+    world.scheduler.run(world.scheduler.now_us + 300)
+    assert told == []
+    world.server.link("a").reset(heard=heard)
+    world.after(1)
+    all_of_it = [True, WatchEvent(WatchKind.CREATED, "/x"), True]
+    lost = [False] * (heard < 1) + [False] * (heard < 3)
+    assert told == [*all_of_it[:heard], SUSPENDED, *lost, CONNECTED]
 
 
 def test_a_hook_of_the_server_loses_a_write_before_or_after_its_effect(world: World) -> None:
@@ -325,6 +342,32 @@ def test_opening_waits_for_the_server_and_can_be_given_up(world: World) -> None:
     world.server.link("a").heal()
     world.after(10)
     assert world.server.sessions == {}
+
+
+def test_opening_that_is_given_up_when_the_answer_has_just_come_leaves_no_session_for_long(world: World) -> None:
+    loop = world.loops["a"] = world.scheduler.process("a")
+    heard: list[SessionEvent] = []
+
+    async def work() -> None:
+        connector = SimConnector(world.server, loop, timeout_ms=TIMEOUT_MS)
+        opening = loop.create_task(connector.open(heard.append))
+        await asyncio.sleep(0.0005)  # the moment of the answer
+        opening.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+
+    world.run("a", work)
+    world.after(10)
+    assert world.server.sessions == {}
+    assert [txn.type for _, txn in world.server.txns] == ["create-session", "close-session"]
+    assert loop.errors == []
+
+
+def test_a_machine_whose_processes_are_killed_keeps_no_connections(world: World) -> None:
+    for _ in range(5):
+        world.open("a")
+        world.scheduler.kill(world.loops.pop("a"))
+    assert len(world.server.link("a")._connections) <= 2
 
 
 def test_a_request_over_the_packet_limit_is_not_sent(world: World) -> None:

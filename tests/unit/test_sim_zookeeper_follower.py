@@ -169,8 +169,7 @@ def test_what_a_session_sees_never_goes_back_and_ends_at_the_leaders_state(seed:
         follower = server.link("B").follower
         assert follower is not None
         ours, theirs = follower.replica.tree.znodes, server.tree.znodes
-        assert sorted(ours) == sorted(theirs)
-        assert [ours[path].read() for path in ours] == [theirs[path].read() for path in theirs]
+        assert {path: ours[path].read() for path in ours} == {path: theirs[path].read() for path in theirs}
     seen: dict[str, int] = {}
     reads = [re.match(r"B: GetData\(path='(\S+)', .*Stat\(\[(\d+), (\d+)", line) for line in lines]
     for path, czxid, mzxid in [read.groups() for read in reads if read]:
