@@ -29,11 +29,12 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "plugin": (str, dict),
     "seeds": (str, list),
     "names": (list,),
+    "range": (list,),
     "date": (datetime.date,),
 }
 _SAID = {"string": "a text", "integer": "a whole number", "number": "a number", "boolean": "true or false"}
 _SAID |= {"object": "a table", "plugin": "a name or a table", "seeds": '"1..20" or a list of whole numbers'}
-_SAID |= {"names": "a list of names", "date": "a date (without quotes: 2027-03-01)"}
+_SAID |= {"names": "a list of names", "range": "[least, most]", "date": "a date (without quotes: 2027-03-01)"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +69,8 @@ class AdminAction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultSpec:
-    """One fault. Exactly one of `at_s` and `when` is set, at most one of `duration_s` and `until`."""
+    """One fault. Exactly one of `at_s` and `when` is set (both: from then on the crash point is counted), at most one of
+    `duration_s` and `until`."""
 
     id: str
     kind: str
@@ -79,11 +81,26 @@ class FaultSpec:
     after_ms: float
     duration_s: float | None
     until: str | None
+    if_possible: bool
     fault: Fault
 
     @property
     def parameters(self) -> dict[str, Any]:
         return dataclasses.asdict(self.fault)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GeneratorSpec:
+    """What is drawn; the keys of `[generator]`."""
+
+    faults: tuple[str, ...]
+    every_s: tuple[float, float]
+    lasting_s: tuple[float, float]
+    max_concurrent: int
+    heal_before_end_s: float
+    targets: tuple[str, ...]
+    admin: tuple[str, ...]
+    crash_points: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,9 +126,30 @@ class Campaign:
     topics: tuple[TopicSpec, ...] = ()
     workload: tuple[AdminAction, ...] = ()
     faults: tuple[FaultSpec, ...] = field(default=())
+    generator: GeneratorSpec | None = None
     expected: tuple[Expected, ...] = ()
     text: str = field(default="", repr=False)
     """The file itself."""
+
+    @property
+    def fault_names(self) -> frozenset[str]:
+        """KIND and KIND:MODE of what it may do."""
+        pairs = [(fault.kind, fault.mode) for fault in self.faults]
+        if self.generator is not None:
+            for name in self.generator.faults:
+                kind, _, mode = name.partition(":")
+                pairs.append((kind, mode or next(iter(kinds()[kind].modes), None)))
+        return frozenset(name for kind, mode in pairs for name in ((kind, f"{kind}:{mode}") if mode else (kind,)))
+
+    @property
+    def crash_points(self) -> bool:
+        """Whether it needs them; only simulated time has them."""
+        drawn = self.generator is not None and self.generator.crash_points > 0
+        return drawn or any(is_crash_point(fault.when) for fault in self.faults)
+
+
+def is_crash_point(trigger: str | None) -> bool:
+    return trigger is not None and trigger.partition(":")[0] in keys.POINTS
 
 
 def load_campaign(path: Path) -> Campaign:
@@ -183,6 +221,7 @@ class _Reader:
             topics=tuple(TopicSpec(**row) for row in rows["topics"]),
             workload=self._workload(rows["workload"], head["duration_s"]),
             faults=self._faults(rows["faults"], cluster, head["duration_s"]),
+            generator=self._generator(rows["generator"], rows["topics"], head["duration_s"]),
             expected=tuple(
                 Expected(**{**row, "faults": tuple(row["faults"]), "until": row["until"].isoformat()[:10]})
                 for row in rows["expected"]
@@ -194,7 +233,7 @@ class _Reader:
         if value is None and section.required:
             self._fail(section.name, 0, "", f"the section [{section.name}] is missing", "")
         if value is None:
-            return [] if section.many else [self._row(section, 0, {})]
+            return [] if section.many or section.optional else [self._row(section, 0, {})]
         tables = value if section.many else [value]
         if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
             title = f"[[{section.name}]]" if section.many else f"[{section.name}]"
@@ -221,6 +260,9 @@ class _Reader:
             self._fail(section, index, key.name, f"{value!r} is not {_SAID[key.type]}", key.help)
         if key.type == "plugin" and isinstance(value, dict) and not isinstance(value.get("name"), str):
             self._fail(section, index, key.name, "the table has no `name`", key.help)
+        if key.type == "range" and isinstance(value, list):
+            self._range(section, index, key, value)
+            return
         if key.least is not None and isinstance(value, int | float) and value < key.least:
             unit = f" {key.unit}" if key.unit else ""
             self._fail(section, index, key.name, f"{value} is less than {key.least:g}{unit}", key.help)
@@ -229,6 +271,37 @@ class _Reader:
         for name in value if isinstance(value, dict | list) else (str(value),):
             if name not in key.choices:
                 self._fail(section, index, key.name, f"{name!r} is not known", nearest(name, key.choices))
+
+    def _range(self, section: str, index: int, key: Key, value: list[Any]) -> None:
+        numbers = [one for one in value if isinstance(one, int | float) and not isinstance(one, bool)]
+        if len(numbers) != 2 or len(value) != 2 or not (key.least or 0) <= numbers[0] <= numbers[1]:
+            what = f"{value!r} is no range: two numbers, from {key.least or 0:g} on, the smaller one first"
+            self._fail(section, index, key.name, what, key.help)
+
+    def _generator(
+        self, rows: list[dict[str, Any]], topics: list[dict[str, Any]], duration_s: float
+    ) -> GeneratorSpec | None:
+        if not rows:
+            return None
+        (row,) = rows
+        for name in ("faults", "targets"):
+            if not row[name]:
+                self._fail("generator", 0, name, f"`{name}` is empty", "name at least one, or leave [generator] out")
+        if "leader" in row["targets"] and not topics:
+            if row["targets"] != list(keys.DRAWN_TARGETS):
+                self._fail(
+                    "generator", 0, "targets", "there is no partition whose leader could be drawn", "add [[topics]]"
+                )
+            row["targets"] = [target for target in row["targets"] if target != "leader"]
+        if row["crash_points"] > 1:
+            self._fail("generator", 0, "crash_points", f"{row['crash_points']} is more than 1", "a share: 0 to 1")
+        if row["heal_before_end_s"] + row["lasting_s"][0] >= duration_s:
+            what = f"in {duration_s:g} s no fault can be healed {row['heal_before_end_s']:g} s before the end"
+            self._fail("generator", 0, "heal_before_end_s", what, "make the campaign longer, or this shorter")
+        drawn: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in row.items()
+        }
+        return GeneratorSpec(**drawn)
 
     def _replication(self, section: str, rows: list[dict[str, Any]], nodes: int) -> None:
         for index, row in enumerate(rows):
@@ -272,7 +345,8 @@ class _Reader:
             hint = nearest(row["mode"], kind.modes) if kind.modes else "leave the key out"
             self._fail("faults", index, "mode", f"{kind.kind} has no mode {row['mode']!r}", hint)
         row["mode"] = row["mode"] or (kind.modes[0] if kind.modes else None)
-        if (row["at_s"] is None) == (row["when"] is None):
+        both = row["at_s"] is not None and row["when"] is not None
+        if (row["at_s"] is None and row["when"] is None) or (both and not is_crash_point(row["when"])):
             self._fail("faults", index, "when", "a fault has either `at_s` or `when`", "")
         if row["duration_s"] is not None and row["until"] is not None:
             self._fail("faults", index, "until", "a fault has either `duration_s` or `until`", "")
@@ -281,13 +355,25 @@ class _Reader:
         for name in ("when", "until"):
             self._trigger(index, name, row, ids)
         self._target(index, row["target"], cluster)
+        if row["target"] == "any" and not is_crash_point(row["when"]):
+            self._fail(
+                "faults", index, "target", "`any` is for crash points: the node that comes to it first", "`random`"
+            )
         mine = {name: row[name] for name in own if name in given}
         return FaultSpec(**{name: row[name] for name in sorted(common)}, fault=kind(**mine))
 
     def _trigger(self, index: int, name: str, row: dict[str, Any], ids: Mapping[str, str]) -> None:
-        if (trigger := row[name]) is None or trigger in keys.TRIGGERS[3:]:
+        if (trigger := row[name]) is None or trigger in keys.EVENTS:
             return
         event, _, fault = trigger.partition(":")
+        if event in keys.POINTS and name == "when" and fault.isdigit() and int(fault) > 0:
+            if row["after_ms"]:
+                self._fail(
+                    "faults", index, "after_ms", "a crash point is a moment, not a time after it", "leave it out"
+                )
+            if row["target"] == "others":
+                self._fail("faults", index, "target", "a crash point is one node's, not that of others", "say `any`")
+            return
         if event not in ("observed", "healed", "answered"):
             self._fail("faults", index, name, f"{trigger!r} is no trigger", nearest(trigger, keys.TRIGGERS))
         if fault not in ids:
@@ -299,7 +385,7 @@ class _Reader:
 
     def _target(self, index: int, target: str, cluster: ClusterSpec) -> None:
         name, _, argument = target.partition(":")
-        if target in keys.TARGETS[:4]:
+        if target in keys.TARGETS[:5]:
             return
         if name == "node" and argument.isdigit():
             if int(argument) >= cluster.nodes:

@@ -7,12 +7,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from kcontroller_chaos.actions import ADMIN, Action
+from kcontroller_chaos.campaign import is_crash_point
 from kcontroller_chaos.faults import work_of
 from kcontroller_chaos.feed import Feed, writer_is
 from kcontroller_chaos.group import Group
-from kcontroller_chaos.injection import FaultWork, Injection
+from kcontroller_chaos.injection import NETWORK, FaultWork, Injection
 from kcontroller_chaos.player import FaultPlayer
-from kcontroller_chaos.schedule import FAULT, Action, Schedule
+from kcontroller_chaos.schedule import Schedule
 from kcontroller_chaos.targets import resolve
 from kcontroller_chaos.triggers import wait_for
 from pytest_kcontroller.cluster.api import Cluster
@@ -35,13 +37,31 @@ class Noop:
 
     def __init__(self, work: FaultWork) -> None:
         self._work = work
-        self.observe, self.within_s, self.ends_session = work.observe, work.within_s, work.ends_session
+        self.observe, self.within_s = work.observe, work.within_s
+        self.ends_session, self.claims, self.may_miss = work.ends_session, work.claims, False
 
     async def inject(self, on: Injection) -> None:
-        """Nothing happens."""
+        """Nothing happens, but whoever stands at a crash point goes on."""
+        if isinstance(self._work, AtPoint):
+            await on.cluster.thaw(on.node)
 
     async def heal(self, on: Injection) -> None:
         """Nothing has happened."""
+
+
+class AtPoint:
+    """A fault on a node that stands at a crash point: once it is injected, the node goes on as far as it still can."""
+
+    def __init__(self, work: FaultWork) -> None:
+        self._work = work
+        self.observe, self.heal, self.within_s = work.observe, work.heal, work.within_s
+        self.ends_session, self.claims, self.may_miss = work.ends_session, work.claims, work.may_miss
+
+    async def inject(self, on: Injection) -> None:
+        try:
+            await self._work.inject(on)
+        finally:
+            await on.cluster.thaw(on.node)
 
 
 @dataclass(slots=True)
@@ -57,6 +77,8 @@ class Engine:
     """The campaign's: what a fault waits for (`when`) happens within it, or the fault is not applied."""
     excused: list[int] = field(default_factory=list)
     """Sessions that faults were to end; any other that ZooKeeper gives up shows an overloaded host."""
+    claims: dict[tuple[str, int | None], str] = field(default_factory=dict)
+    """What the faults that go on need for themselves: (claim, node) -> the fault's id."""
 
     async def play(self, schedule: Schedule) -> None:
         """Every action in a task of its own; cancelled, it heals and raises."""
@@ -85,16 +107,21 @@ class Engine:
         since = self.feed.position
         if action.at_us is not None:
             await self.clock.sleep_us(max(0, begin_us + action.at_us - self.clock.now_us()))
-        elif action.when is not None and not await self._happened(action.when, since, scaled(self.duration_s)):
-            fields = {**_identity(action), "node": None, "session": None}
-            self.record("fault.asked", **fields)
-            self.record("fault.not-applied", **fields, why=f"{action.when} did not happen in {self.duration_s:g} s")
-            return
-        await self.clock.sleep_us(action.after_us)
-        if action.what == FAULT:
+        if action.what == ADMIN:
+            await self._play_admin(action)
+        elif is_crash_point(action.when):
+            await self._play_at_point(action, schedule)
+        elif action.when is None or await self._happened(action.when, since, scaled(self.duration_s)):
+            await self.clock.sleep_us(action.after_us)
             await self._play_fault(action, schedule)
         else:
-            await self._play_admin(action)
+            self._cannot(action, f"{action.when} did not happen in {self.duration_s:g} s")
+
+    def _cannot(self, action: Action, why: str) -> None:
+        """A fault that has nothing to hit."""
+        fields = {**_identity(action), "node": None, "session": None}
+        self.record("fault.asked", **fields)
+        self.record("fault.skipped" if action.if_possible else "fault.not-applied", **fields, why=why)
 
     async def _play_admin(self, action: Action) -> None:
         fields = {"op": action.id, "action": action.kind, **action.parameters}
@@ -108,15 +135,44 @@ class Engine:
             self.record("admin.ok", **fields)
 
     async def _play_fault(self, action: Action, schedule: Schedule) -> None:
-        fields = _identity(action)
+        try:
+            members = [await self._injection(action, node) for node in await self._resolve(action, schedule)]
+        except KControllerError as failed:
+            self._cannot(action, str(failed))
+            return
+        await self._strike(action, members, work_of(action.kind, action.mode))
+
+    async def _play_at_point(self, action: Action, schedule: Schedule) -> None:
+        """Who it hits is decided when it begins to count; at the point itself the node stands still until the injection."""
+        point, _, count = str(action.when).partition(":")
+        limit_s = scaled(self.duration_s) if action.within_us is None else action.within_us / 1e6
         try:
             nodes = await self._resolve(action, schedule)
-            members = [await self._injection(action, node) for node in nodes]
-        except KControllerError as failed:
-            self.record("fault.asked", **fields, node=None, session=None)
-            self.record("fault.not-applied", **fields, node=None, session=None, why=str(failed))
+            async with asyncio.timeout(limit_s):
+                node = await self.cluster.reach(nodes, point, int(count))
+        except TimeoutError:
+            named = ", ".join(map(str, nodes))
+            self._cannot(action, f"of the nodes {named} none came to {action.when} in {limit_s:g} s")
             return
-        work = work_of(action.kind, action.mode)
+        except KControllerError as failed:
+            self._cannot(action, str(failed))
+            return
+        try:
+            members = [await self._injection(action, node)]
+        except KControllerError as failed:
+            await self.cluster.thaw(node)
+            self._cannot(action, str(failed))
+            return
+        await self._strike(action, members, AtPoint(work_of(action.kind, action.mode)))
+
+    async def _strike(self, action: Action, members: list[Injection], work: FaultWork) -> None:
+        claimed = [(claim, None if claim == NETWORK else member.node) for member in members for claim in work.claims]
+        other = next((self.claims[claim] for claim in claimed if claim in self.claims), None)
+        if action.if_possible and other is not None:
+            if isinstance(work, AtPoint):
+                await self.cluster.thaw(members[0].node)
+            self._cannot(action, f"node {members[0].node} is in the hands of {other}")
+            return
         if work.ends_session:
             self.excused += [member.session for member in members]
         single = len(members) == 1
@@ -125,9 +181,16 @@ class Engine:
         if self.noop in (action.kind, f"{action.kind}:{action.mode}"):
             work = Noop(work)
         on = members[0]
+        fields = _identity(action)
         fields |= {"node": on.node if single else None, "session": hex(on.session) if single else None}
         self.record("fault.asked", **fields)
-        await FaultPlayer(self, work, on, fields, self._until(action)).play()
+        mine = {claim: action.id for claim in claimed if claim not in self.claims}
+        self.claims.update(mine)
+        try:
+            await FaultPlayer(self, work, on, fields, self._until(action), action.if_possible).play()
+        finally:
+            for claim in mine:
+                del self.claims[claim]
 
     def _until(self, action: Action) -> Callable[[], Awaitable[object]] | None:
         if (duration_us := action.duration_us) is not None:
@@ -160,6 +223,12 @@ class Engine:
         status = await self.cluster.status(node)
         if status is None or not status.session:
             raise EnvironmentError_(f"node {node} has no session, so nothing can be observed of a fault on it")
+        self.feed.poll()
+        session = hex(status.session)
+        if self.feed.find(lambda e: e["kind"] == "zk.txn" and e["type"] == "close-session" and e["session"] == session):
+            raise EnvironmentError_(
+                f"the session {session} of node {node} has ended, and the node does not know it yet"
+            )
         return Injection(
             cluster=self.cluster,
             feed=self.feed,

@@ -15,7 +15,7 @@ class Group:
 
     def __init__(self, work: FaultWork, members: Sequence[Injection]) -> None:
         self._work, self._members = work, members
-        self.ends_session = work.ends_session
+        self.ends_session, self.claims, self.may_miss = work.ends_session, work.claims, work.may_miss
 
     async def inject(self, on: Injection) -> None:
         for member in self._members:

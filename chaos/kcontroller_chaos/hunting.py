@@ -13,11 +13,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from kcontroller_chaos.actions import FAULT
 from kcontroller_chaos.campaign import Campaign
 from kcontroller_chaos.feed import Event
 from kcontroller_chaos.history import in_order
 from kcontroller_chaos.runner import MUTANTS, Options, check
-from kcontroller_chaos.schedule import FAULT, draw
+from kcontroller_chaos.schedule import draw
 from kcontroller_chaos.simulation import simulate
 from kcontroller_chaos.verdict import VIOLATED, known_reasons, verdicts
 from pytest_kcontroller.errors import EnvironmentError_

@@ -52,12 +52,26 @@ CLOCKS_DIFFER_US = 2_000
 """ZooKeeper's log has whole milliseconds of the wall clock, run times come from the monotonic clock."""
 
 
+TASKS, SESSION, PROCESS, NETWORK = "tasks", "session", "process", "network"
+"""What a fault needs to have for itself, of its node; NETWORK: of the whole cluster, as a link has two ends."""
+
+
 class FaultWork(Protocol):
     """What each fault does. The three use different means: `observe` never looks at what `inject` did itself."""
 
     @property
     def ends_session(self) -> bool:
         """Whether it may cost the node its session; the end of any other session shows an overloaded host."""
+        ...
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """What nobody else may touch meanwhile, else neither could be observed: a drawn fault that meets one is skipped."""
+        ...
+
+    @property
+    def may_miss(self) -> bool:
+        """Whether it lies in wait for something that need not come; a drawn fault that missed is skipped."""
         ...
 
     async def inject(self, on: Injection) -> None:

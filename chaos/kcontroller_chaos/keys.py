@@ -13,14 +13,20 @@ from kcontroller_chaos.invariants import invariants
 REQUIRED: Any = object()
 """The default of a key that has none."""
 
-TARGETS = ("controller", "new-controller", "others", "random", "node:N", "leader-of:TOPIC-N")
-TRIGGERS = ("observed:FAULT", "healed:FAULT", "answered:FAULT", "epoch.changed", "leader.elected")
+TARGETS = ("controller", "new-controller", "others", "random", "any", "node:N", "leader-of:TOPIC-N")
+POINTS = ("write", "written", "request")
+"""Crash points, which only simulated time has (pytest_kcontroller/sim/crash_points.py): `write:3` is the third one."""
+EVENTS = ("epoch.changed", "leader.elected")
+TRIGGERS = ("observed:FAULT", "healed:FAULT", "answered:FAULT", *EVENTS, *(f"{point}:N" for point in POINTS))
+ADMIN_ACTIONS = ("create_topic",)
+DRAWN_TARGETS = ("controller", "leader", "random")
 REASONS = ("offline", "reassigned", "preferred", "controlled_shutdown")
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """`type` is a JSON schema type or one of: seeds, plugin, names, date. `choices`: the only values (of a table: keys)."""
+    """`type` is a JSON schema type or one of: seeds, plugin, names, range, date. `choices`: the only values (of a table:
+    keys)."""
 
     name: str
     type: str
@@ -40,6 +46,8 @@ class Section:
     keys: tuple[Key, ...]
     many: bool = False
     required: bool = False
+    optional: bool = False
+    """Left out, it is not there, instead of having its defaults."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -83,7 +91,7 @@ WORKLOAD = Section(
     "what is asked of the cluster meanwhile",
     (
         Key("kind", "string", "admin: one action at one time; none: nothing", REQUIRED, choices=("admin", "none")),
-        Key("action", "string", "of admin: what to do", None, choices=("create_topic",)),
+        Key("action", "string", "of admin: what to do", None, choices=ADMIN_ACTIONS),
         Key(
             "at_s",
             "number",
@@ -104,10 +112,19 @@ FAULT_KEYS = (
     Key("target", "string", "the node: " + ", ".join(TARGETS), "controller"),
     Key("mode", "string", "how, for kinds that have modes; default: the kind's first", None),
     Key("at_s", "number", "when, from the start of the run; the seed moves it a little", None, "s", least=0),
-    Key("when", "string", "instead of at_s, what it waits for: " + ", ".join(TRIGGERS), None),
+    Key(
+        "when",
+        "string",
+        "instead of at_s, what it waits for: "
+        + ", ".join(TRIGGERS)
+        + "; a crash point (the last three: just before the "
+        "node's N-th write leaves for ZooKeeper, just after its effect, before its N-th request leaves) counts from at_s",
+        None,
+    ),
     Key("after_ms", "number", "with when: so long after that", 0, "ms", least=0),
     Key("duration_s", "number", "until it is healed; default: as soon as it is observed", None, "s", least=0),
     Key("until", "string", "instead of duration_s, what ends it (as when)", None),
+    Key("if_possible", "boolean", "skipped, not a failed run, if its target or its moment is not there", False),
 )
 
 _JSON_TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
@@ -141,6 +158,35 @@ def faults_section() -> Section:
     )
 
 
+def fault_names() -> tuple[str, ...]:
+    """KIND and KIND:MODE of all kinds."""
+    return tuple(name for kind in kinds().values() for name in (kind.kind, *(f"{kind.kind}:{m}" for m in kind.modes)))
+
+
+def generator_section() -> Section:
+    return Section(
+        "generator",
+        "what is drawn from the seed besides; a drawn fault that is not possible at its moment is skipped",
+        (
+            Key("faults", "names", "kinds, or KIND:MODE", REQUIRED, choices=fault_names()),
+            Key("every_s", "range", "from one drawn action to the next, at least and at most", [1, 3], "s", least=0.01),
+            Key("lasting_s", "range", "how long a drawn fault lasts, at least and at most", [0.5, 3], "s", least=0),
+            Key("max_concurrent", "integer", "so many drawn faults at once", 1, least=1),
+            Key("heal_before_end_s", "number", "all are healed so long before the end", 5, "s", least=0),
+            Key(
+                "targets",
+                "names",
+                "of faults; leader: of a drawn partition",
+                list(DRAWN_TARGETS),
+                choices=DRAWN_TARGETS,
+            ),
+            Key("admin", "names", "drawn in between as often as one kind of fault", [], choices=ADMIN_ACTIONS),
+            Key("crash_points", "number", "share of faults that strike at a drawn crash point (sim only)", 0, least=0),
+        ),
+        optional=True,
+    )
+
+
 def expected_section() -> Section:
     names = tuple(invariant.name for invariant in invariants())
     return Section(
@@ -170,7 +216,7 @@ def expected_section() -> Section:
 
 def sections() -> tuple[Section, ...]:
     """All sections, in the order of the docs."""
-    return CAMPAIGN, CLUSTER, TOPICS, WORKLOAD, faults_section(), expected_section()
+    return CAMPAIGN, CLUSTER, TOPICS, WORKLOAD, faults_section(), generator_section(), expected_section()
 
 
 def json_schema() -> dict[str, Any]:
@@ -204,7 +250,11 @@ def _key_schema(key: Key) -> dict[str, Any]:
     elif key.type == "plugin":
         schema["type"] = ["string", "object"]
     elif key.type == "names":
-        return schema | {"type": "array", "items": {"enum": list(key.choices)}, "default": key.default}
+        schema |= {"type": "array", "items": {"enum": list(key.choices)}}
+        return schema if key.default is REQUIRED else schema | {"default": key.default}
+    elif key.type == "range":
+        numbers = {"type": "number", "minimum": key.least or 0}
+        return schema | {"type": "array", "items": numbers, "minItems": 2, "maxItems": 2, "default": key.default}
     elif key.type == "date":
         schema |= {"type": "string", "format": "date"}
     else:

@@ -28,6 +28,9 @@ class FaultPlayer:
     fields: dict[str, Any]
     until: Callable[[], Awaitable[object]] | None
     """What ends the fault; None: it is healed when it has been observed."""
+    if_possible: bool = False
+    """It is skipped if it cannot be injected, or has missed what it lay in wait for."""
+    skipped: bool = False
 
     async def play(self) -> None:
         applied = False
@@ -42,7 +45,7 @@ class FaultPlayer:
         try:
             await self.work.inject(self.on)
         except KControllerError as failed:
-            self._say("fault.not-applied", why=str(failed))
+            self._fail("fault.not-applied", str(failed), skip=True)
             return False
         self._say("fault.applied")
         return True
@@ -61,7 +64,7 @@ class FaultPlayer:
             async with asyncio.timeout(limit_s):
                 evidence = await self.work.observe(self.on)
         except TimeoutError:
-            self._say("fault.not-observed", why=f"no evidence within {limit_s:g} s")
+            self._fail("fault.not-observed", f"no evidence within {limit_s:g} s", skip=self.work.may_miss)
         except KControllerError as failed:
             self._say("fault.not-observed", why=str(failed))
         else:
@@ -76,8 +79,12 @@ class FaultPlayer:
         except KControllerError as failed:
             self._say("fault.not-healed", why=str(failed))
         else:
-            if applied:
+            if applied and not self.skipped:
                 self._say("fault.healed")
+
+    def _fail(self, kind: str, why: str, *, skip: bool) -> None:
+        self.skipped = skip and self.if_possible
+        self._say("fault.skipped" if self.skipped else kind, why=why)
 
     def _say(self, kind: str, **more: Any) -> None:
         self.engine.record(kind, **self.fields, **more)

@@ -10,6 +10,8 @@ from kcontroller_chaos.history import Event, History
 from pytest_kcontroller.zookeeper.znodes import CONTROLLER, CONTROLLER_EPOCH, decode_controller
 
 YES, NO, NOTHING = "yes", "no", "nothing to recover"
+SKIPPED = "skipped"
+"""The status of a drawn fault that had nothing to hit: it counts neither as done nor as failed."""
 _STEPS = ("asked", "applied", "observed", "healed")
 
 
@@ -24,7 +26,7 @@ def faults(history: History) -> list[dict[str, Any]]:
         entry["status"] = step
         if step in _STEPS:
             entry[f"{step}_us"] = event["t_us"]
-        if step.startswith("not-"):
+        if step == SKIPPED or step.startswith("not-"):
             entry["failed"].append(f"{step}: {event.get('why', '')}")
         entry["evidence"] = event.get("evidence", entry["evidence"])
     return list(found.values())

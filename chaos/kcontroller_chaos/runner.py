@@ -79,6 +79,12 @@ def check(campaign: Campaign, options: Options) -> ClusterSettings:
         raise NotOnThisBackend(
             "simulated time has no containers", hint="leave --zookeeper out, or use --backend process"
         )
+    if options.backend != SIM and campaign.crash_points:
+        raise NotOnThisBackend(
+            "only simulated time has crash points (write:N, written:N, request:N, generator.crash_points)",
+            where=str(campaign.file),
+            hint="use --backend sim, or a copy of the file without them",
+        )
     plugins = load_plugins((*options.plugins, MUTANTS))
     plugins.mutant(options.mutant, where="--mutant")
     selectors = {**campaign.cluster.selectors, **options.selectors}
@@ -110,11 +116,11 @@ def check_names(campaign: Campaign, plugins: Plugins, selectors: Mapping[str, An
 
 
 def _check_noop(campaign: Campaign, noop: str) -> None:
-    names = {name for fault in campaign.faults for name in (fault.kind, f"{fault.kind}:{fault.mode}")}
+    names = campaign.fault_names
     if noop not in names:
         known = noop.partition(":")[0] in kinds()
         what = f"{campaign.file} has no fault {noop!r}" if known else f"there is no fault {noop!r}"
-        hint = ", ".join(sorted(name for name in names if not name.endswith(":None")))
+        hint = ", ".join(sorted(names))
         raise UsageError(what, where="--noop-fault", hint=f"it has: {hint}")
 
 

@@ -5,41 +5,17 @@ from __future__ import annotations
 
 import json
 import random  # noqa: TID251 - the type only; streams come from the runtime
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
+from kcontroller_chaos.actions import ADMIN, FAULT, Action
 from kcontroller_chaos.campaign import AdminAction, Campaign, FaultSpec, TopicSpec
+from kcontroller_chaos.generator import generate
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.runtime.rng import NamedRng
 
 JITTER_US = 200_000
 """A time in a campaign is moved by at most this much, either way."""
-ADMIN = "admin"
-FAULT = "fault"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Action:
-    """One fault or admin action. Times are run times and lengths in microseconds; `at_us` None: it waits for `when`.
-
-    A fault's `kind` is the fault's, an admin action's the action's (create_topic). `stream` names the random stream that
-    a drawn target comes from: `Schedule.rng`.
-    """
-
-    id: str
-    what: str
-    kind: str
-    stream: str
-    mode: str | None = None
-    target: str | None = None
-    at_us: int | None = None
-    when: str | None = None
-    after_us: int = 0
-    duration_us: int | None = None
-    until: str | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +58,8 @@ def draw(campaign: Campaign, seed: int) -> Schedule:
     rng = NamedRng(seed)
     actions = [_admin(spec, f"schedule/admin-{n}", rng, f"admin-{n}") for n, spec in enumerate(campaign.workload)]
     actions += [_fault(spec, f"schedule/fault-{n}", rng) for n, spec in enumerate(campaign.faults)]
+    if campaign.generator is not None:
+        actions += generate(campaign.generator, campaign.topics, campaign.duration_s, campaign.cluster.nodes, rng)
     timed = sorted((action for action in actions if action.at_us is not None), key=_time)
     return Schedule(seed, (*timed, *(action for action in actions if action.at_us is None)), campaign.topics)
 
@@ -109,6 +87,7 @@ def _fault(spec: FaultSpec, stream: str, rng: NamedRng) -> Action:
         after_us=round(spec.after_ms * 1000),
         duration_us=None if spec.duration_s is None else round(spec.duration_s * 1_000_000),
         until=spec.until,
+        if_possible=spec.if_possible,
         parameters=spec.parameters,
     )
 

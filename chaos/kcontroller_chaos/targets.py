@@ -4,6 +4,7 @@ controller             the node that /controller names
 new-controller         the same: what came after an election that the fault waited for
 leader-of:TOPIC-N      the leader in that partition's state znode
 others                 all but the one that /controller names
+any                    with a crash point: whichever running node comes to it first
 random                 drawn from the schedule's seed
 node:N                 that node
 """
@@ -21,6 +22,8 @@ async def resolve(cluster: Cluster, target: str, draw: Callable[[int], int]) -> 
     """The nodes that `target` means now; empty: there is none at this moment. Raises EnvironmentError_ for no target."""
     name, _, argument = target.partition(":")
     running = cluster.running
+    if name == "any":
+        return running
     if name == "others":
         controller = await cluster.controller()
         return () if controller is None else tuple(node for node in running if node != controller)

@@ -10,7 +10,7 @@ from typing import Any
 from kcontroller_chaos.checking import LIVENESS, SAFETY
 from kcontroller_chaos.history import History, read_history, zk_import
 from kcontroller_chaos.invariants import check_all
-from kcontroller_chaos.recovery import elections, faults, recovery
+from kcontroller_chaos.recovery import SKIPPED, elections, faults, recovery
 from kcontroller_chaos.rundir import RunDirectory, write_json
 from kcontroller_chaos.timeline import timeline
 from pytest_kcontroller.errors import KControllerError
@@ -135,7 +135,7 @@ def overall(parts: dict[str, Entry], invariants: Sequence[Entry], *, ended: bool
 
 
 def _part(injected: Sequence[Entry], planned: Sequence[str], key: str, failing: tuple[str, ...]) -> Entry:
-    missing = [fault["id"] for fault in injected if fault[key] is None]
+    missing = [fault["id"] for fault in injected if fault[key] is None and fault["status"] != SKIPPED]
     missing += [name for name in planned if name not in [fault["id"] for fault in injected]]
     kinds = {fault["id"]: f"{fault['kind']}{':' + fault['mode'] if fault['mode'] else ''}" for fault in injected}
     why = [text for fault in injected for text in fault["failed"] if text.startswith(failing)]

@@ -13,7 +13,7 @@ from pytest_kcontroller.cli import explain
 from pytest_kcontroller.cli._text import columns
 
 if TYPE_CHECKING:
-    from kcontroller_chaos.schedule import Action
+    from kcontroller_chaos.actions import Action
 
 HELP = "show the timeline of a campaign file and a seed; starts nothing"
 
@@ -80,6 +80,8 @@ def _row(action: Action) -> tuple[str, ...]:
 
 
 def _at(action: Action) -> str:
+    if action.at_us is not None and action.when is not None:
+        return f"{action.when} after {action.at_us / 1e6:.3f} s"
     if action.at_us is not None:
         return f"{action.at_us / 1e6:.3f} s"
     return f"{action.when} + {action.after_us / 1000:g} ms" if action.after_us else str(action.when)

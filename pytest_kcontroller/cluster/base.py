@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from pytest_kcontroller.cluster.api import NodeStatus
 from pytest_kcontroller.cluster.topics import assign, write_topic
 from pytest_kcontroller.cluster.tree import Tree, read_tree, unconverged
-from pytest_kcontroller.errors import EnvironmentError_
+from pytest_kcontroller.errors import EnvironmentError_, NotOnThisBackend
 from pytest_kcontroller.plugin_manager import Plugins, load_plugins
 from pytest_kcontroller.runtime.rng import NamedRng
 from pytest_kcontroller.zookeeper.session import GetData, NoNodeError, SessionExpiredError, ZkSession
@@ -77,6 +77,16 @@ class ObservedCluster(ABC):
     @property
     def session_timeout_ms(self) -> int:
         return self.settings.session_timeout_ms
+
+    async def reach(self, nodes: Sequence[int], point: str, count: int) -> int:
+        """See api.Cluster."""
+        raise NotOnThisBackend(
+            f"only simulated time can stop a node at {point}:{count}", hint="use --backend sim, or a time (at_s)"
+        )
+
+    async def thaw(self, node: int) -> None:
+        """See api.Cluster."""
+        raise NotOnThisBackend(f"node {node} stands at no crash point", hint="use --backend sim")
 
     # --- topics
 

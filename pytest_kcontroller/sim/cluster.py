@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -15,6 +15,8 @@ from pytest_kcontroller.node.main import Node
 from pytest_kcontroller.node.settings import NodeSettings
 from pytest_kcontroller.plugin_manager import Plugins
 from pytest_kcontroller.runtime.scheduler import SimLoop, SimRuntime
+from pytest_kcontroller.sim.crash_points import WRITE, CrashPoints
+from pytest_kcontroller.sim.link import Link
 from pytest_kcontroller.sim.world import World
 from pytest_kcontroller.sim.zookeeper_session import SimConnector
 from pytest_kcontroller.zookeeper.session import SessionEvent, ZkSession
@@ -38,6 +40,15 @@ class SimNode:
         self._node: Node | None = None
         self._runtime: SimRuntime | None = None
         self.status: int | None = None
+        self._paused = False
+        self.frozen = False
+        """At a crash point: nothing of it runs, but it has not been paused; whoever asks gets an answer."""
+        self.held: list[Link] = []
+        """On these waits what was about to leave when it was frozen."""
+        self.cut_off = self.write_held = False
+        """Why its link to ZooKeeper is held: by a fault; because a write was about to leave."""
+        self._flying = 0
+        """How many requests were on their way before that write."""
 
     @property
     def alive(self) -> bool:
@@ -45,10 +56,11 @@ class SimNode:
 
     @property
     def answers(self) -> bool:
-        return self.alive and self._loop is not None and not self._loop.paused
+        return self.alive and not self._paused
 
     def start(self, plugins: object) -> None:
         self._starts += 1
+        self._paused = self.frozen = False
         name = self.machine if self._starts == 1 else f"{self.machine}.{self._starts}"
         self.status = None
         self._loop = loop = self._world.scheduler.process(name)
@@ -80,17 +92,65 @@ class SimNode:
             self._loop.call_soon(self._life.cancel)
 
     def pause(self) -> None:
-        if self._loop is not None:
-            self._world.scheduler.pause(self._loop)
+        self._paused = True
+        self._stop_or_go()
 
     def resume(self) -> None:
-        if self._loop is not None and self._loop.paused:
+        self._paused = False
+        self._stop_or_go()
+
+    def freeze(self, link: Link | None) -> None:
+        """At this very moment. `link`: what is said on it from now on waits; None: nothing does, or ZooKeeper's link."""
+        self.frozen = True
+        if link is not None:
+            link.hold("upstream")
+            self.held.append(link)
+        self._stop_or_go()
+
+    def freeze_write(self) -> None:
+        self._flying, self.write_held = self._world.zookeeper.link(self.machine).flying, True
+        self.freeze(None)
+
+    def thaw(self) -> None:
+        """It goes on; if it has been killed at that point, what was about to leave never does."""
+        self.frozen = False
+        if not self.alive:
+            for link in self.held:
+                link.disable()
+                link.enable()
+            if self.write_held:
+                self._world.zookeeper.link(self.machine).reset(arriving=self._flying)
+        self._stop_or_go()
+
+    def hold_zookeeper(self, *, cut_off: bool) -> None:
+        self.cut_off = cut_off
+        self._stop_or_go()
+
+    def _stop_or_go(self) -> None:
+        """A process that is paused at a crash point has not said yet what was about to leave."""
+        stopped = self.alive and (self._paused or self.frozen)
+        if not stopped:
+            for link in self.held:
+                link.release(direction="upstream")
+            self.held.clear()
+            self.write_held = False
+        zookeeper = self._world.zookeeper.link(self.machine)
+        wanted = self.cut_off or self.write_held
+        if wanted and not zookeeper.is_held:
+            zookeeper.hold()
+        elif not wanted and zookeeper.is_held:
+            zookeeper.heal()
+        if self._loop is None or not self.alive:
+            return
+        if stopped:
+            self._world.scheduler.pause(self._loop)
+        elif self._loop.paused:
             self._world.scheduler.resume(self._loop)
 
     def state(self) -> str | None:
         if not self.alive or self._loop is None:
             return None
-        return "T" if self._loop.paused else "S"
+        return "T" if self._paused else "S"
 
     def report(self) -> NodeStatus | None:
         if not self.answers or self._node is None:
@@ -124,6 +184,7 @@ class SimCluster(ObservedCluster):
         self._nodes: dict[int, SimNode] = {}
         self._connector: SimConnector | None = None
         self._admin: ZkSession | None = None
+        self._crash_points = CrashPoints(world, self._freeze, lambda machine: self._node(_number(machine)).thaw())
         self._stopping = False
 
     @classmethod
@@ -247,19 +308,33 @@ class SimCluster(ObservedCluster):
     async def release(self, node: int, point: str) -> None:
         self._node(node).runtime.holds.release(point)
 
+    async def reach(self, nodes: Sequence[int], point: str, count: int) -> int:
+        machine = await self._crash_points.wait([self._node(node).machine for node in nodes], point, count)
+        return _number(machine)
+
+    def _freeze(self, machine: str, point: str, link: Link | None) -> None:
+        node = self._node(_number(machine))
+        if point == WRITE:
+            node.freeze_write()
+        else:
+            node.freeze(link)
+
+    async def thaw(self, node: int) -> None:
+        self._node(node).thaw()
+
     # --- links and sessions
 
     async def cut(self, source: str, target: str, plane: str) -> None:
         if ZOOKEEPER in (source, target):
-            self._world.zookeeper.link(_machine(source if target == ZOOKEEPER else target)).hold()
+            self._node(int(source if target == ZOOKEEPER else target)).hold_zookeeper(cut_off=True)
         else:
             self._world.network.link(_machine(source), _machine(target)).cut()
 
     async def heal(self, source: str, target: str, plane: str) -> None:
         if ZOOKEEPER in (source, target):
-            self._world.zookeeper.link(_machine(source if target == ZOOKEEPER else target)).heal()
+            self._node(int(source if target == ZOOKEEPER else target)).hold_zookeeper(cut_off=False)
         else:
-            self._world.network.link(_machine(source), _machine(target)).heal()
+            self._world.network.link(_machine(source), _machine(target)).mend()
 
     async def expire_session_server(self, node: int) -> int:
         status = await self.status(node)
@@ -285,6 +360,10 @@ class SimCluster(ObservedCluster):
 
 def _machine(end: str) -> str:
     return f"node-{end}"
+
+
+def _number(machine: str) -> int:
+    return int(machine.removeprefix("node-"))
 
 
 def _ignore(event: SessionEvent) -> None:

@@ -150,6 +150,11 @@ class Link:
         for way in self._ways(direction):
             way.is_cut = True
 
+    def mend(self) -> None:
+        """Takes `cut` back."""
+        for way in self._ways("both"):
+            way.mend()
+
     def hold(self, direction: Direction = "both") -> None:
         """What is said from now on is kept until `release`; what is on its way still arrives."""
         for way in self._ways(direction):

@@ -80,6 +80,8 @@ class SimZooKeeper:
         """So long after a session has ended its ephemerals are removed."""
         self.on_request: Callable[[str, Request, bool], None] | None = None
         """Called with the link's name, before (False) and after (True) a request is done; it may cut the link then."""
+        self.on_submit: Callable[[str, Request], None] | None = None
+        """Called with the link's name before a client's request leaves, which may be held by it."""
         self._rng, self._delay_us = rng, delay_us
         self._tick_ms, self._max_session_ms = tick_ms, max_session_ms
         self._last_session = FIRST_SESSION - 1

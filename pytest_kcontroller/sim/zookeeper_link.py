@@ -112,8 +112,11 @@ class Connection:
 
     def send(self, request: Request | None, xid: int) -> None:
         """`None`: closes the session. On a broken connection whose client has not heard of it yet: nothing."""
-        if self.open:
-            self.up.send(self.link.delay_us, self.link.server.serve, self, request, xid)
+        if not self.open:
+            return
+        if request is not None and self.link.server.on_submit is not None:
+            self.link.server.on_submit(self.link.name, request)
+        self.up.send(self.link.delay_us, self.link.server.serve, self, request, xid)
 
     @property
     def attached(self) -> bool:
@@ -189,6 +192,11 @@ class ZkLink:
         if self.is_held:
             self._hold(connection)
         return connection
+
+    @property
+    def flying(self) -> int:
+        """How many requests are on their way."""
+        return sum(len(connection.up) for connection in self._connections if connection.open)
 
     def cut(self, arriving: int | None = None) -> None:
         """Resets the connections and refuses new ones until `heal`. `arriving`: see Connection.break_off. Idempotent."""

@@ -6,8 +6,9 @@ import importlib
 import pkgutil
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
+from random import Random  # noqa: TID251 - the type only; streams come from the runtime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
@@ -30,6 +31,11 @@ class Fault:
     """One such fault as it stands in a campaign file; the catalogue shows it."""
     work: ClassVar[Mapping[str, Callable[[], Any]]]
     """Mode (or "") -> what makes the FaultWork."""
+
+    @classmethod
+    def drawn(cls, draw: Random) -> dict[str, Any]:
+        """The parameters of one that the generator makes: the defaults, unless the kind draws some."""
+        return asdict(cls())
 
 
 @cache

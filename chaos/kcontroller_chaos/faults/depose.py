@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from kcontroller_chaos.faults import Fault
 from kcontroller_chaos.feed import Event
-from kcontroller_chaos.injection import Evidence, Injection
+from kcontroller_chaos.injection import SESSION, Evidence, Injection
 from pytest_kcontroller.errors import EnvironmentError_
 from pytest_kcontroller.zookeeper.session import Delete, ZkError
 from pytest_kcontroller.zookeeper.znodes import CONTROLLER
@@ -15,6 +15,8 @@ from pytest_kcontroller.zookeeper.znodes import CONTROLLER
 
 class Depose:
     ends_session = False
+    claims = (SESSION,)
+    may_miss = False
 
     async def inject(self, on: Injection) -> None:
         try:

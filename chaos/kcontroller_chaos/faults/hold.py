@@ -7,12 +7,14 @@ from typing import ClassVar
 
 from kcontroller_chaos.faults import Fault
 from kcontroller_chaos.feed import writer_is
-from kcontroller_chaos.injection import Evidence, Injection
+from kcontroller_chaos.injection import TASKS, Evidence, Injection
 from pytest_kcontroller.runtime.holds import BEFORE_STATE_WRITE, POINTS
 
 
 class Hold:
     ends_session = False
+    claims = (TASKS,)
+    may_miss = True
 
     async def inject(self, on: Injection) -> None:
         await on.cluster.hold(on.node, _point(on))

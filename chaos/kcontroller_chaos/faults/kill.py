@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kcontroller_chaos.faults import Fault
-from kcontroller_chaos.injection import Evidence, Injection
+from kcontroller_chaos.injection import PROCESS, SESSION, TASKS, Evidence, Injection
 
 SIGKILLED = -9
 
 
 class Kill:
     ends_session = True
+    claims = (PROCESS, SESSION, TASKS)
+    may_miss = False
 
     async def inject(self, on: Injection) -> None:
         await on.cluster.kill(on.node)

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kcontroller_chaos.faults import Fault
-from kcontroller_chaos.injection import Evidence, Injection
+from kcontroller_chaos.injection import SESSION, Evidence, Injection
 from pytest_kcontroller.cluster.api import ZOOKEEPER
 
 
 class Natural:
     ends_session = True
+    claims = (SESSION,)
+    may_miss = False
 
     async def inject(self, on: Injection) -> None:
         await on.cluster.cut(str(on.node), ZOOKEEPER, "zk")
@@ -28,6 +30,8 @@ class Natural:
 
 class Server:
     ends_session = True
+    claims = (SESSION,)
+    may_miss = False
 
     async def inject(self, on: Injection) -> None:
         await on.cluster.expire_session_server(on.node)
