@@ -13,11 +13,12 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALLED := $(VENV)/.kcontroller-installed
 TOX := $(VENV)/.kcontroller-tox
 
-.PHONY: help setup demo test lint docs clean
+.PHONY: help setup demo test lint docs sim-proof clean
 
 help:
 	@echo "make demo    set up, run chaos/campaigns/smoke.toml with seeds $(SEEDS), report"
 	@echo "make test    set up, lint, check types, run all tests (tox)"
+	@echo "make sim-proof  one seed is one history in four processes (simulated time), and the real code ran"
 	@echo "make setup   only the environment, in $(VENV)"
 	@echo "make lint    only the style and the types"
 	@echo "make docs    the documentation as a site, in site/"
@@ -59,6 +60,9 @@ lint: $(TOX)
 
 docs: $(TOX)
 	$(BIN)/tox run -e docs
+
+sim-proof: $(TOX)
+	$(BIN)/tox run -e sim-proof
 
 clean:
 	rm -rf $(RUNS) $(REPORT) .tox .pytest_cache .mypy_cache .ruff_cache dist build

@@ -47,6 +47,7 @@ class Hunter:
     def __init__(self, campaign: Campaign, options: Options) -> None:
         self._campaign, self._options = campaign, options
         self._settings = check(campaign, options)
+        self._plugins = load_plugins(options.plugins)
         self._mutant = load_plugins((*options.plugins, MUTANTS)).mutant(options.mutant)
         self._expected = [asdict(known) for known in campaign.expected]
 
@@ -64,6 +65,7 @@ class Hunter:
                 mutant=self._mutant,
                 noop=self._options.noop_fault,
                 duration_s=self._campaign.duration_s,
+                plugins=self._plugins,
             )
             end_us, callbacks = work.end_us, work.callbacks
         except EnvironmentError_:

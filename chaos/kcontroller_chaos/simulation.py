@@ -16,6 +16,7 @@ from kcontroller_chaos.schedule import Schedule
 from pytest_kcontroller.cluster.base import ClusterSettings
 from pytest_kcontroller.cluster.timing import unscaled
 from pytest_kcontroller.errors import EnvironmentError_
+from pytest_kcontroller.plugin_manager import Plugins
 from pytest_kcontroller.runtime.real import RunStart
 from pytest_kcontroller.runtime.scheduler import WALL_START_MS, Scheduler
 from pytest_kcontroller.runtime.seams import Mutant, counts, installed
@@ -70,10 +71,12 @@ def simulate(
     mutant: Mutant | None,
     noop: str | None,
     duration_s: float,
+    plugins: Plugins | None = None,
 ) -> Work:
     """Plays it, and gives its history, ZooKeeper's transactions at the end, to `keep`: in any case.
 
-    Raises EnvironmentError_ as a real cluster does. `directory` is where messages say that there is more.
+    Raises EnvironmentError_ as a real cluster does. `directory` is where messages say that there is more;
+    `plugins` are those of the settings, if they have been loaded already.
     """
     with Scheduler() as scheduler, unscaled(), installed(mutant):
         world = World(scheduler, settings.seed)
@@ -89,7 +92,7 @@ def simulate(
             record("process.exited", node=node, status=status)
 
         async def play() -> None:
-            cluster = await SimCluster.start(world, settings, directory, on_exit=exited, loop=loop)
+            cluster = await SimCluster.start(world, settings, directory, on_exit=exited, loop=loop, plugins=plugins)
             feed = Feed(SeenEvents(world.events), SeenTxns(world.zookeeper.txns))
             try:
                 await Engine(cluster, feed, world.clock, record, noop, duration_s=duration_s).play(schedule)

@@ -16,7 +16,7 @@ from pytest_kcontroller.cluster.api import NodeStatus
 from pytest_kcontroller.cluster.topics import assign, write_topic
 from pytest_kcontroller.cluster.tree import Tree, read_tree, unconverged
 from pytest_kcontroller.errors import EnvironmentError_, NotOnThisBackend
-from pytest_kcontroller.plugin_manager import load_plugins
+from pytest_kcontroller.plugin_manager import Plugins, load_plugins
 from pytest_kcontroller.runtime.rng import NamedRng
 from pytest_kcontroller.zookeeper.session import GetData, NoNodeError, SessionExpiredError, ZkSession
 from pytest_kcontroller.zookeeper.znodes import CONTROLLER, decode_controller
@@ -44,12 +44,13 @@ class ClusterSettings:
 
 
 class ObservedCluster(ABC):
-    """The part of api.Cluster that needs no process, socket or file. `directory` is where a person looks for more."""
+    """The part of api.Cluster that needs no process, socket or file. `directory` is where a person looks for more,
+    `plugins` those of the settings, if they have been loaded already."""
 
-    def __init__(self, settings: ClusterSettings, directory: Path) -> None:
+    def __init__(self, settings: ClusterSettings, directory: Path, plugins: Plugins | None = None) -> None:
         self.settings, self.directory = settings, directory
         self._draw = NamedRng(settings.seed).stream("cluster/topics").randrange
-        self._plugins = load_plugins(settings.plugins)
+        self._plugins = plugins or load_plugins(settings.plugins)
 
     @property
     @abstractmethod

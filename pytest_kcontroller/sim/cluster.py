@@ -13,6 +13,7 @@ from pytest_kcontroller.cluster.base import ClusterSettings, ObservedCluster, st
 from pytest_kcontroller.errors import EnvironmentError_, StartError
 from pytest_kcontroller.node.main import Node
 from pytest_kcontroller.node.settings import NodeSettings
+from pytest_kcontroller.plugin_manager import Plugins
 from pytest_kcontroller.runtime.scheduler import SimLoop, SimRuntime
 from pytest_kcontroller.sim.crash_points import WRITE, CrashPoints
 from pytest_kcontroller.sim.link import Link
@@ -171,9 +172,14 @@ class SimCluster(ObservedCluster):
     """See api.Cluster. Its methods run in a process of the world (the harness's), as they wait in virtual time."""
 
     def __init__(
-        self, world: World, settings: ClusterSettings, directory: Path, on_exit: Callable[[int, int], None]
+        self,
+        world: World,
+        settings: ClusterSettings,
+        directory: Path,
+        on_exit: Callable[[int, int], None],
+        plugins: Plugins | None,
     ) -> None:
-        super().__init__(settings, directory)
+        super().__init__(settings, directory, plugins)
         self._world, self._on_exit = world, on_exit
         self._nodes: dict[int, SimNode] = {}
         self._connector: SimConnector | None = None
@@ -190,9 +196,10 @@ class SimCluster(ObservedCluster):
         *,
         on_exit: Callable[[int, int], None],
         loop: SimLoop,
+        plugins: Plugins | None = None,
     ) -> Self:
         """`loop` is the process that this runs in. Raises StartError: a node is not registered in time, or ended."""
-        cluster = cls(world, settings, directory, on_exit)
+        cluster = cls(world, settings, directory, on_exit, plugins)
         cluster._connector = SimConnector(world.zookeeper, loop, timeout_ms=TIMEOUT_MS)
         cluster._admin = await cluster._connector.open(_ignore)
         for node in range(settings.nodes):
