@@ -275,6 +275,8 @@ def test_ephemerals_can_outlive_what_their_client_knows_of_its_session(world: Wo
     world.after(1)
     assert world.heard["a"] == [SUSPENDED, EXPIRED]
     assert world.data("/e") == b""
+    with pytest.raises(KeyError):
+        world.server.expire(session.session_id)
     again = world.open("a")
     assert world.ask("a", again, Exists("/e")) is not None
     world.after(5)
@@ -361,6 +363,25 @@ def test_opening_that_is_given_up_when_the_answer_has_just_come_leaves_no_sessio
     assert world.server.sessions == {}
     assert [txn.type for _, txn in world.server.txns] == ["create-session", "close-session"]
     assert loop.errors == []
+
+
+def test_what_a_process_has_sent_has_its_effect_although_it_is_killed_at_once(world: World) -> None:
+    session = world.open("a")
+    for number in range(3):
+        session.submit(Create(f"/{number}", ephemeral=True))
+    world.scheduler.kill(world.loops.pop("a"))
+    world.server.link("a").hold()
+    again = world.scheduler.process("a")
+    world.loops["a"] = again
+    world.after(0.1)
+    assert not [path for path in world.server.tree.znodes if path[1:].isdigit()]
+    world.server.link("a").heal()
+    world.after(0.1)
+    assert [path for path in world.server.tree.znodes if path[1:].isdigit()] == ["/0", "/1", "/2"]
+    successor = world.open("a")
+    world.after(10)
+    assert not [path for path in world.server.tree.znodes if path[1:].isdigit()]
+    assert list(world.server.sessions) == [successor.session_id]
 
 
 def test_a_machine_whose_processes_are_killed_keeps_no_connections(world: World) -> None:
