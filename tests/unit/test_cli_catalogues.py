@@ -32,10 +32,16 @@ def written(zxid: int, path: str, value: object) -> dict[str, object]:
     return {**event, "cxid": 1, "time_ms": 1, "type": "set", "ops": ops}
 
 
+def told(seq: int, kind: str, **fields: object) -> dict[str, object]:
+    return {"writer": "node-1", "seq": seq, "t_us": seq, "kind": kind, **fields}
+
+
 HISTORY = (
     written(1, "/brokers/topics/t", {"partitions": {"0": [1, 2]}}),
     written(2, "/controller_epoch", 1),
-    written(3, "/brokers/topics/t/partitions/0/state", {"controller_epoch": 1, "leader": 1, "isr": [1, 2]}),
+    written(3, "/brokers/topics/t/partitions/0/state", {"controller_epoch": 1, "leader": 1, "isr": [1]}),
+    told(4, "controller.failover", epoch=1),
+    told(5, "broker.become-leader", topic="t", partition=0, leader=1, leader_epoch=0, broker_epoch=-1),
 )
 
 PLUGIN = '''
