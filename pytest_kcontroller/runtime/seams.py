@@ -23,12 +23,16 @@ _counts: dict[str, int] = {}
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """`replacements`: pairs of a seam's name and the function that takes its place, with the same parameters."""
+    """`replacements`: pairs of a seam's name and the function that takes its place, with the same parameters.
+
+    `breaks`: the invariants that are known to be violated by it.
+    """
 
     name: str
     description: str
     source: str
     replacements: tuple[tuple[str, Callable[..., Any]], ...]
+    breaks: tuple[str, ...] = ()
 
 
 class MutantDoesNotApplyError(Exception):
@@ -58,6 +62,11 @@ def seam(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
         return step
 
     return mark
+
+
+def original(name: str) -> Callable[..., Any]:
+    """The step itself, for a replacement that does something besides it. Raises KeyError."""
+    return _originals[name]
 
 
 @contextmanager
