@@ -65,8 +65,13 @@ def seam(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def original(name: str) -> Callable[..., Any]:
-    """The step itself, for a replacement that does something besides it. Raises KeyError."""
+    """The step itself, for a replacement to compare with or to call. Raises KeyError."""
     return _originals[name]
+
+
+def unchanged(name: str) -> None:
+    """Said by a replacement that did just what the step itself does: this time it is not counted."""
+    _counts[name] -= 1
 
 
 @contextmanager
@@ -86,5 +91,5 @@ def installed(mutant: Mutant | None) -> Iterator[None]:
 
 
 def counts() -> dict[str, int]:
-    """How often each replaced seam ran since the mutant was installed."""
-    return dict(sorted(_counts.items()))
+    """How often the replacement of each seam ran, and changed something, since the mutant was installed."""
+    return {name: count for name, count in sorted(_counts.items()) if count}

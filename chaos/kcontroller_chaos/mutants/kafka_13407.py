@@ -6,12 +6,16 @@ named as the controller, and does nothing.
 
 from __future__ import annotations
 
-from pytest_kcontroller.runtime.seams import Mutant
+from pytest_kcontroller.runtime.seams import Mutant, original, unchanged
 from pytest_kcontroller.zookeeper.session import Node
+
+SEAM = "election.is-won"
 
 
 def never(controller: Node, session_id: int) -> bool:
     """Somebody has /controller, so the election is over, whoever it is."""
+    if not original(SEAM)(controller, session_id):
+        unchanged(SEAM)
     return False
 
 
@@ -19,6 +23,6 @@ MUTANT = Mutant(
     name="KAFKA-13407",
     description="A node whose election went through without an answer does not act, although /controller names it.",
     source="https://issues.apache.org/jira/browse/KAFKA-13407",
-    replacements=(("election.is-won", never),),
+    replacements=((SEAM, never),),
     breaks=("one-controller-after-healing",),
 )

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from pytest_kcontroller.controller.context import Replica
 from pytest_kcontroller.controller.machines import Machines
-from pytest_kcontroller.runtime.seams import Mutant
+from pytest_kcontroller.runtime.seams import Mutant, unchanged
+
+SEAM = "controller.offline-at-start"
 
 
 async def leave_them(machines: Machines, replicas: list[Replica]) -> None:
     """Dead replicas stay in the ISR, and a partition of dead replicas keeps its dead leader."""
+    if not replicas:
+        unchanged(SEAM)
 
 
 MUTANT = Mutant(
     name="KAFKA-3143",
     description="After a failover dead followers stay in the ISR, and partitions without a live replica keep their leader.",
     source="https://issues.apache.org/jira/browse/KAFKA-3143",
-    replacements=(("controller.offline-at-start", leave_them),),
+    replacements=((SEAM, leave_them),),
     breaks=("dead-leave-isr-at-failover",),
 )

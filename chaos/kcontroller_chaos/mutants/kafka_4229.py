@@ -10,7 +10,9 @@ from functools import partial
 from weakref import WeakKeyDictionary
 
 from pytest_kcontroller.controller.controller import Controller
-from pytest_kcontroller.runtime.seams import Mutant, original
+from pytest_kcontroller.runtime.seams import Mutant, original, unchanged
+
+END, ANNOUNCE = "controller.end-session", "controller.announce-session"
 
 _expired: WeakKeyDictionary[Controller, int] = WeakKeyDictionary()
 """How many sessions of each controller have ended since a callback ran last."""
@@ -18,11 +20,15 @@ _expired: WeakKeyDictionary[Controller, int] = WeakKeyDictionary()
 
 def count_expiry(controller: Controller) -> None:
     _expired[controller] = _expired.get(controller, 0) + 1
-    original("controller.end-session")(controller)
+    original(END)(controller)
+    unchanged(END)
 
 
 def one_callback_per_expiry(controller: Controller) -> None:
-    for _ in range(max(1, _expired.pop(controller, 0))):
+    callbacks = max(1, _expired.pop(controller, 0))
+    if callbacks == 1:
+        unchanged(ANNOUNCE)
+    for _ in range(callbacks):
         controller._put("RegisterBrokerAndReelect", partial(_resign_and_elect, controller))
 
 
@@ -39,8 +45,8 @@ MUTANT = Mutant(
     description="After two expiries in a row a node resigns what it has just won, and /controller stays its own.",
     source="https://issues.apache.org/jira/browse/KAFKA-4229",
     replacements=(
-        ("controller.end-session", count_expiry),
-        ("controller.announce-session", one_callback_per_expiry),
+        (END, count_expiry),
+        (ANNOUNCE, one_callback_per_expiry),
     ),
     breaks=("one-controller-after-healing",),
 )
