@@ -74,13 +74,20 @@ def unchanged(name: str) -> None:
     _counts[name] -= 1
 
 
+def check_applies(mutant: Mutant | None) -> None:
+    """Raises MutantDoesNotApplyError. The modules with the seams have been imported by then."""
+    if mutant is None:
+        return
+    for name, _ in mutant.replacements:
+        if name not in _originals:
+            raise MutantDoesNotApplyError(mutant.name, name)
+
+
 @contextmanager
 def installed(mutant: Mutant | None) -> Iterator[None]:
     """Replaces the mutant's seams while the block runs. Raises MutantDoesNotApplyError."""
+    check_applies(mutant)
     names = [] if mutant is None else [name for name, _ in mutant.replacements]
-    for name in names:
-        if name not in _originals and mutant is not None:
-            raise MutantDoesNotApplyError(mutant.name, name)
     _counts.clear()
     _replaced.update(() if mutant is None else mutant.replacements)
     try:

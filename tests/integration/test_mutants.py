@@ -14,10 +14,12 @@ import pytest
 
 from kcontroller_chaos import simulation
 from kcontroller_chaos.campaign import load_campaign
+from kcontroller_chaos.invariants import named
 from kcontroller_chaos.mutants import kcontroller_mutants
-from kcontroller_chaos.runner import SIM, Options, run_once
+from kcontroller_chaos.runner import BACKENDS, SIM, Options, run_once
 from kcontroller_chaos.verdict import HELD, VIOLATED
 from pytest_kcontroller.cluster import base
+from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.model.cluster import Assignment, TopicState
 from pytest_kcontroller.runtime.scheduler import Scheduler
 from pytest_kcontroller.sim.world import World
@@ -127,3 +129,51 @@ def test_a_topic_without_an_id_and_a_deposed_controller(
     monkeypatch.setattr(base, "write_topic", write_old_topic)
     play_with(monkeypatch, make)
     assert_found(tmp_path, "KAFKA-6082-topics", seed)
+
+
+PLUGIN = """
+from pytest_kcontroller.hookspecs import hookimpl
+from pytest_kcontroller.runtime.seams import Mutant
+
+def nobody(replicas, broker, state):
+    return []
+
+@hookimpl
+def kcontroller_mutants():
+    return [
+        Mutant("TELL-NOBODY", "...", "our own", (("controller.told-of-removal", nobody),)),
+        Mutant("STALE", "...", "our own", (("controller.gone", nobody),)),
+    ]
+"""
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "mutants_of_a_test.py").write_text(PLUGIN)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return "mutants_of_a_test"
+
+
+def test_a_plugin_brings_a_mutant(tmp_path: Path, plugin: str) -> None:
+    options = Options(out=tmp_path, mutant="TELL-NOBODY", plugins=(plugin,), backend=SIM)
+    result = asyncio.run(run_once(load_campaign(FILES["KAFKA-1188"]), 1, options))
+    assert "replicas-hosted-after-healing" in violated(dict(result.details))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_mutant_that_does_not_apply_fails_before_anything_starts(tmp_path: Path, plugin: str, backend: str) -> None:
+    options = Options(out=tmp_path / "runs", mutant="STALE", plugins=(plugin,), backend=backend)
+    with pytest.raises(UsageError, match=r"--mutant.*STALE.*controller\.gone"):
+        asyncio.run(run_once(load_campaign(FILES["KAFKA-1188"]), 1, options))
+    assert not (tmp_path / "runs").exists()
+
+
+def test_every_mutant_names_invariants_that_exist_and_is_on_its_page() -> None:
+    page = (CAMPAIGNS.parents[1] / "docs" / "mutants.md").read_text()
+    for mutant in MUTANTS.values():
+        (row,) = [line for line in page.splitlines() if line.startswith(f"| `{mutant.name}` |")]
+        assert mutant.breaks
+        for name in mutant.breaks:
+            assert f"`{name}`" in row
+            assert named(name)
+        assert f"`{FILES[mutant.name].relative_to(CAMPAIGNS)}`" in row

@@ -13,6 +13,7 @@ from kcontroller_chaos.campaign import load_campaign
 from kcontroller_chaos.checking import Verdict
 from kcontroller_chaos.faults import kinds
 from kcontroller_chaos.invariants import check_all, invariants
+from kcontroller_chaos.mutants import kcontroller_mutants
 from kcontroller_chaos.runner import Options, check
 from pytest_kcontroller.cli import main
 from pytest_kcontroller.plugin_manager import load_plugins
@@ -21,6 +22,7 @@ HEAD = '[campaign]\nname = "x"\nduration_s = 9\n'
 NAMES = {
     "faults": tuple(kinds()),
     "invariants": tuple(one.name for one in invariants()),
+    "mutants": tuple(mutant.name for mutant in kcontroller_mutants()),
     "selectors": load_plugins(installed=False).selectors.names,
     "assignments": load_plugins(installed=False).assignments.names,
 }
