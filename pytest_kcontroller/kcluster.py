@@ -357,6 +357,8 @@ class KCluster:
         for node in self._cluster.running:
             if (status := await self._cluster.status(node)) is not None:
                 self._record("node.status", **status.record())
+            if (told := await self._cluster.metadata(node)) is not None:
+                self._record("node.metadata", node=node, metadata=told)
         self._record("zk.tree", **(await self._cluster.tree()).record())
 
     # --- the end
