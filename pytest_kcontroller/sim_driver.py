@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import signal
+import threading
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -73,14 +75,23 @@ class SimDriver:
 
     def _move(self, work: Coroutine[Any, Any, T]) -> T:
         """A scheduler runs outside of event loops: an asynchronous test has one in its thread, and waits for another."""
-        if asyncio._get_running_loop() is not None:
-            with ThreadPoolExecutor(1) as outside:
-                return outside.submit(self._run, work).result()
-        return self._run(work)
+        task = self._loop.create_task(work, name="test")
+        if asyncio._get_running_loop() is None:
+            return self._run(task)
+        with ThreadPoolExecutor(1) as outside:
+            running = outside.submit(self._run, task)
+            try:
+                return running.result()
+            except KeyboardInterrupt:
+                task.cancel()
+                raise
 
-    def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        with unscaled(), installed(self._mutant):
-            return self._loop.scheduler.run_until_complete(self._loop.create_task(work, name="test"))
+    def _run(self, task: asyncio.Task[T]) -> T:
+        with unscaled(), installed(self._mutant), _interruptible(task):
+            try:
+                return self._loop.scheduler.run_until_complete(task)
+            except asyncio.CancelledError:
+                raise KeyboardInterrupt from None
 
     # --- for what waits by itself, and for what is told
 
@@ -110,3 +121,22 @@ class SimDriver:
     def _call_back(self) -> None:
         for queue in self._queues:
             queue.run()
+
+
+@contextlib.contextmanager
+def _interruptible(task: asyncio.Task[Any]) -> Iterator[None]:
+    """A Ctrl-C ends what the test waits for, not whichever process of the world happens to run; a second one does."""
+    here = threading.current_thread() is threading.main_thread()
+    if not here or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+
+    def interrupt(number: int, frame: object) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        task.cancel()
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

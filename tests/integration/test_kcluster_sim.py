@@ -190,3 +190,30 @@ def test_it(kcluster, zk):
     )
     ran = run(tmp_path)
     assert "1 passed" in ran.stdout, ran.stdout
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_ctrl_c_ends_the_wait_and_the_world_is_left_in_order(tmp_path: Path, asynchronous: bool) -> None:
+    (tmp_path / "test_it.py").write_text(
+        f"""
+import asyncio
+import os
+import signal
+
+async def never():
+    os.kill(os.getpid(), signal.SIGINT)
+    return "it does not come"
+
+def test_it(kcluster, chaos, zk):
+    chaos.inject("session_expiry", mode="server")
+    if {asynchronous}:
+        async def work():
+            kcluster._wait_until("it comes", never, 1e9)
+        asyncio.run(work())
+    kcluster._wait_until("it comes", never, 1e9)
+"""
+    )
+    ran = run(tmp_path)
+    assert ran.returncode == pytest.ExitCode.INTERRUPTED, ran.stdout + ran.stderr
+    assert "KeyboardInterrupt" in ran.stdout
+    assert "Traceback" not in ran.stdout + ran.stderr
