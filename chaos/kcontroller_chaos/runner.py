@@ -161,7 +161,7 @@ async def run_once(campaign: Campaign, seed: int, options: Options, schedule: Sc
     try:
         if options.backend == SIM:
             mutant = load_plugins((*options.plugins, MUTANTS)).mutant(options.mutant)
-            keep = partial(write_history, run)
+            keep = partial(write_history, run.history)
             played = partial(simulate, settings, run.path, schedule, keep=keep, mutant=mutant, noop=noop)
             await _apart(partial(played, duration_s=duration_s))
         else:
