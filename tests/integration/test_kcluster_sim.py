@@ -217,3 +217,30 @@ def test_it(kcluster, chaos, zk):
     assert ran.returncode == pytest.ExitCode.INTERRUPTED, ran.stdout + ran.stderr
     assert "KeyboardInterrupt" in ran.stdout
     assert "Traceback" not in ran.stdout + ran.stderr
+
+
+def test_every_fault_of_the_catalogue_can_be_injected_by_hand(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(
+        """
+import pytest
+from kcontroller_chaos.faults import kinds
+
+@pytest.mark.parametrize(("kind", "mode"), [(kind, mode) for kind, its in kinds().items() for mode in its.modes or [None]])
+@pytest.mark.kcontroller(session_timeout_ms=1000)
+def test_it(kcluster, chaos, khistory, kind, mode):
+    kcluster.create_topic("orders", partitions=3, replication_factor=3)
+    kcluster.wait_until_converged()
+    fault = chaos.inject(kind, mode=mode, duration_s=2.5)
+    if kind == "hold":  # its controller has to write something
+        kcluster.kill(next(node for node in kcluster.nodes if node not in fault.nodes))
+    assert fault.observed()
+    fault.heal()
+    for node in kcluster.nodes:
+        kcluster.restart(node)
+    kcluster.wait_until_converged()
+    assert len(khistory.of("fault.healed")) == 1
+    kcluster.check()
+"""
+    )
+    ran = run(tmp_path)
+    assert ran.returncode == 0, ran.stdout
