@@ -268,6 +268,8 @@ class Engine:
         for node in self.cluster.running:
             if (status := await self.cluster.status(node)) is not None:
                 self.record("node.status", **status.record())
+            if (metadata := await self.cluster.metadata(node)) is not None:
+                self.record("node.metadata", node=node, metadata=metadata)
         self.record("zk.tree", **(await self.cluster.tree()).record())
 
 

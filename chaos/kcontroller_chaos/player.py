@@ -15,6 +15,7 @@ from pytest_kcontroller.runtime.nursery import Nursery
 if TYPE_CHECKING:
     from kcontroller_chaos.engine import Engine
 
+INJECT_S = 20.0
 HEAL_S = 20.0
 
 
@@ -43,7 +44,11 @@ class FaultPlayer:
 
     async def _inject(self) -> bool:
         try:
-            await self.work.inject(self.on)
+            async with asyncio.timeout(scaled(INJECT_S)):
+                await self.work.inject(self.on)
+        except TimeoutError:
+            self._say("fault.not-applied", why=f"injecting took longer than {scaled(INJECT_S):g} s")
+            return False
         except KControllerError as failed:
             self._fail("fault.not-applied", str(failed), skip=True)
             return False

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pytest_kcontroller.cluster.tree import Tree
+from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.runtime.ports import Transport
 from pytest_kcontroller.zookeeper.session import ZkSession
 
 ZOOKEEPER = "zookeeper"
@@ -91,6 +93,18 @@ class Cluster(Protocol):
         ...
 
     async def heal(self, source: str, target: str, plane: str) -> None: ...
+    async def slow(self, source: str, target: str, plane: str, *, delay_ms: int) -> None:
+        """What is said on this link is late by so much, in both directions; 0: not any more."""
+        ...
+
+    async def reset(self, source: str, target: str, plane: str) -> None:
+        """Its open connections break for both ends; new ones can be made."""
+        ...
+
+    def route(self, source: str, target: str) -> tuple[Transport, Address]:
+        """How to connect to node `target` over the link (plane control) that node `source` uses, with its faults."""
+        ...
+
     async def expire_session_server(self, node: int) -> int:
         """A second client resumes the node's session and closes it; returns the session's id."""
         ...

@@ -19,8 +19,10 @@ from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper import ZooKeeper
 from pytest_kcontroller.cluster.zookeeper_source import start_zookeeper
 from pytest_kcontroller.errors import EnvironmentError_
+from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.node.settings import NodeSettings
-from pytest_kcontroller.runtime.real import RunStart
+from pytest_kcontroller.runtime.ports import Transport
+from pytest_kcontroller.runtime.real import RunStart, SocketTransport
 from pytest_kcontroller.zookeeper.session import ZkSession
 
 ANSWER_S = 2.0
@@ -219,6 +221,16 @@ class ProcessCluster(ObservedCluster):
 
     async def heal(self, source: str, target: str, plane: str) -> None:
         await self.links.heal(source, target, plane)
+
+    async def slow(self, source: str, target: str, plane: str, *, delay_ms: int) -> None:
+        await self.links.slow(source, target, plane, latency_ms=delay_ms)
+
+    async def reset(self, source: str, target: str, plane: str) -> None:
+        await self.links.disable(source, target, plane)
+        await self.links.enable(source, target, plane)
+
+    def route(self, source: str, target: str) -> tuple[Transport, Address]:
+        return SocketTransport(), self.links.address(source, target, "control")
 
     async def expire_session_server(self, node: int) -> int:
         status = await self.status(node)

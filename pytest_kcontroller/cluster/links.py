@@ -134,6 +134,10 @@ class Links:
             if source == str(node)
         }
 
+    def address(self, source: str, target: str, plane: str) -> Address:
+        """Where the link's proxy listens."""
+        return self._addresses[self._known(source, target, plane)]
+
     @property
     def addresses(self) -> tuple[Address, ...]:
         """Where the proxies listen, sorted: what a node's connections may end at."""

@@ -10,13 +10,15 @@ from typing import Self
 from pytest_kcontroller.cluster.admin import TIMEOUT_MS
 from pytest_kcontroller.cluster.api import ZOOKEEPER, NodeStatus
 from pytest_kcontroller.cluster.base import ClusterSettings, ObservedCluster, status_of
-from pytest_kcontroller.errors import EnvironmentError_, StartError
+from pytest_kcontroller.errors import EnvironmentError_, NotOnThisBackend, StartError
+from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.node.main import Node
 from pytest_kcontroller.node.settings import NodeSettings
 from pytest_kcontroller.plugin_manager import Plugins
+from pytest_kcontroller.runtime.ports import Transport
 from pytest_kcontroller.runtime.scheduler import SimLoop, SimRuntime
 from pytest_kcontroller.sim.crash_points import WRITE, CrashPoints
-from pytest_kcontroller.sim.link import Link
+from pytest_kcontroller.sim.link import LEAST_US, MOST_US, Link
 from pytest_kcontroller.sim.world import World
 from pytest_kcontroller.sim.zookeeper_session import SimConnector
 from pytest_kcontroller.zookeeper.session import SessionEvent, ZkSession
@@ -177,6 +179,7 @@ class SimCluster(ObservedCluster):
         settings: ClusterSettings,
         directory: Path,
         on_exit: Callable[[int, int], None],
+        loop: SimLoop,
         plugins: Plugins | None,
     ) -> None:
         super().__init__(settings, directory, plugins)
@@ -185,6 +188,8 @@ class SimCluster(ObservedCluster):
         self._connector: SimConnector | None = None
         self._admin: ZkSession | None = None
         self._crash_points = CrashPoints(world, self._freeze, lambda machine: self._node(_number(machine)).thaw())
+        self._routes: dict[str, Transport] = {}
+        self._loop = loop
         self._stopping = False
 
     @classmethod
@@ -199,7 +204,7 @@ class SimCluster(ObservedCluster):
         plugins: Plugins | None = None,
     ) -> Self:
         """`loop` is the process that this runs in. Raises StartError: a node is not registered in time, or ended."""
-        cluster = cls(world, settings, directory, on_exit, plugins)
+        cluster = cls(world, settings, directory, on_exit, loop, plugins)
         cluster._connector = SimConnector(world.zookeeper, loop, timeout_ms=TIMEOUT_MS)
         cluster._admin = await cluster._connector.open(_ignore)
         for node in range(settings.nodes):
@@ -335,6 +340,25 @@ class SimCluster(ObservedCluster):
             self._node(int(source if target == ZOOKEEPER else target)).hold_zookeeper(cut_off=False)
         else:
             self._world.network.link(_machine(source), _machine(target)).mend()
+
+    async def slow(self, source: str, target: str, plane: str, *, delay_ms: int) -> None:
+        if ZOOKEEPER in (source, target):
+            raise NotOnThisBackend("the simulated link to ZooKeeper has one delay", hint="slow a link between nodes")
+        late_us = delay_ms * 1000
+        self._world.network.link(_machine(source), _machine(target)).slow(LEAST_US + late_us, MOST_US + late_us)
+
+    async def reset(self, source: str, target: str, plane: str) -> None:
+        if ZOOKEEPER in (source, target):
+            self._world.zookeeper.link(_machine(source if target == ZOOKEEPER else target)).reset()
+        else:
+            link = self._world.network.link(_machine(source), _machine(target))
+            link.disable()
+            link.enable()
+
+    def route(self, source: str, target: str) -> tuple[Transport, Address]:
+        if (transport := self._routes.get(source)) is None:
+            transport = self._routes[source] = self._world.network.transport(self._loop, _machine(source))
+        return transport, Address(_machine(target), CONTROL_PORT)
 
     async def expire_session_server(self, node: int) -> int:
         status = await self.status(node)

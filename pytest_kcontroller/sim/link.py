@@ -86,9 +86,8 @@ class Channel:
 
     def send(self, thing: Thing) -> None:
         """Passes by a hold."""
-        if not self._dropped:
-            self._on_the_way.append(thing)
-            self.plan_arrival()
+        self._on_the_way.append(thing)
+        self.plan_arrival()
 
     def plan_arrival(self) -> None:
         way = self._way

@@ -250,9 +250,9 @@ class SimStream:
             link, network = self._connection.link, self._transport.network
             link.requests += 1
             if network.on_send is not None:
-                network.on_send(link, link.requests)
-                if self._ended is not None:
-                    return
+                network.on_send(
+                    link, link.requests
+                )  # if it ends this stream, these bytes come behind the end: to nobody
         if self._way.resets:
             self._connection.break_off("connection reset")
             return

@@ -107,9 +107,11 @@ class SimZooKeeper:
     def expire(self, session_id: int) -> None:
         """As a second client does that resumes the session and closes it: the first one loses its connection before.
 
-        Raises KeyError if there is no such session.
+        Raises KeyError if there is no such session, or it ends already.
         """
         session = self.sessions[session_id]
+        if session.closing:
+            raise KeyError(session_id)
         if session.connection is not None:
             session.connection.close()
         self._end(session, cxid=1)

@@ -1,8 +1,8 @@
 """The way between one simulated process and ZooKeeper: delay, cut, hold, and what of it arrives.
 
 Both directions of a connection are a Pipe: in order, one item per turn of the receiver's loop, each `delay_us` after it
-was sent. A cut loses what has not arrived yet, except for so many of the oldest requests as are told or drawn: they still
-have their effect, and nobody hears of it.
+was sent. A cut loses what has not arrived yet, except for so many of the oldest as are told or drawn: requests still have
+their effect and nobody hears of it; replies and events are still heard.
 """
 
 from __future__ import annotations

@@ -302,14 +302,30 @@ def test_a_timer_that_nobody_waits_for_any_more_moves_no_clock_and_is_forgotten(
                 await asyncio.sleep(0.001)
 
     with Scheduler() as world:
-        dead = world.process("dead")
-        dead.call_later(7200, print)
-        world.kill(dead)
         world.process("a").create_task(main())
+        world.run(until_us=4 * SECOND)
+        assert len(world._later) < 1000
         world.run()
         assert world.now_us == 5 * SECOND
-        assert len(world._later) < 1000
         assert world.ran > 10_000
+
+
+def test_a_timer_of_a_killed_process_moves_no_clock() -> None:
+    with Scheduler() as world:
+        loop = world.process("a")
+        loop.call_later(7200, print)
+        world.kill(loop)
+        world.run()
+        assert world.now_us == 0
+
+
+def test_a_process_that_is_busy_for_long_does_not_spin(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_kcontroller.runtime.scheduler.HANDLES_PER_INSTANT", 1000)
+    events: list[dict[str, object]] = []
+    with Scheduler() as world:
+        started(world, "a", lambda runtime: ticking_main(runtime, ticks=5000), events)
+        world.run()
+    assert len(events) == 5000
 
 
 def test_the_same_instant_keeps_the_order_of_scheduling() -> None:

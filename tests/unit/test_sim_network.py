@@ -23,7 +23,7 @@ from pytest_kcontroller.runtime.rng import NamedRng
 from pytest_kcontroller.runtime.scheduler import Scheduler, SimLoop, SimRuntime, StuckError
 from pytest_kcontroller.sim.disk import SimDisk
 from pytest_kcontroller.sim.link import LEAST_US, MOST_US, Direction, Link
-from pytest_kcontroller.sim.network import SimNetwork, SimTransport
+from pytest_kcontroller.sim.network import SimListening, SimNetwork, SimTransport
 from pytest_kcontroller.wire.client import RequestClient
 from pytest_kcontroller.wire.messages import ApiVersionsRequest
 from pytest_kcontroller.wire.server import serve
@@ -347,6 +347,19 @@ def test_disabling_fails_who_is_connecting() -> None:
             connecting.result()
 
 
+def test_a_connection_that_broke_before_it_reached_its_target_is_never_accepted() -> None:
+    with World() as world:
+        world.listen()
+        world.link.hold()
+        connecting = world.start(world.transports["client"].connect(SERVER))
+        world.pass_us(1)
+        world.link.disable()
+        world.link.heal()
+        world.pass_us()
+        assert isinstance(connecting.exception(), ConnectionClosedError)
+        assert world.transports["server"].streams == {}
+
+
 def test_heal_all_takes_every_fault_of_every_link_back() -> None:
     with World() as world:
         world.process("third")
@@ -511,6 +524,29 @@ def test_what_was_written_before_closing_arrives_and_both_ends_are_closed() -> N
         assert world.what("client") == ["end: connection with server:9092 ended: it was closed here"]
         assert world.transports["client"].streams == world.transports["server"].streams == {}
         assert world.link.breakers == {}
+
+
+def test_nothing_is_read_from_a_stream_after_closing_it() -> None:
+    with World() as world:
+        world.listen()
+        stream = world.do(world.transports["client"].connect(SERVER))
+        stream.write(b"ab")
+        world.pass_us()
+        assert world.do(stream.read_exactly(1)) == b"a"
+        stream.close()
+        with pytest.raises(ConnectionClosedError, match="it was closed here"):
+            world.do(stream.read_exactly(1))
+
+
+def test_a_fault_of_the_network_itself_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def accept(listening: SimListening, stream: Stream) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(SimListening, "accept", accept)
+    with World() as world:
+        world.listen()
+        with pytest.raises(ZeroDivisionError):
+            world.connect()
 
 
 def test_a_stream_is_closed_when_its_serving_ends() -> None:

@@ -1,0 +1,65 @@
+"""What the faults on links share: which links, and a look at one that does not come from whoever broke it.
+
+The look is a request of ours over the link, to the node that listens at its end: ApiVersions, which changes nothing.
+"""
+
+from __future__ import annotations
+
+from kcontroller_chaos.injection import Injection
+from pytest_kcontroller.cluster.base import gather_all
+from pytest_kcontroller.errors import EnvironmentError_
+from pytest_kcontroller.runtime.ports import ConnectionClosedError
+from pytest_kcontroller.wire.client import RequestClient
+from pytest_kcontroller.wire.messages import ApiVersionsRequest
+
+CONTROL = "control"
+PROBE_US = 300_000
+RETRY_US = 50_000
+Pair = tuple[str, str]
+"""(who connects, whom it connects to)."""
+
+
+def outbound(on: Injection) -> list[Pair]:
+    return [(str(on.node), str(other)) for other in on.cluster.nodes if other != on.node]
+
+
+def inbound(on: Injection) -> list[Pair]:
+    return [(other, node) for node, other in outbound(on)]
+
+
+async def answering(on: Injection, pairs: list[Pair]) -> list[Pair]:
+    """Those whose target runs and answers its harness: silence on their links has no other reason."""
+    targets = {target: await on.cluster.status(int(target)) for _, target in pairs if int(target) in on.cluster.running}
+    return [pair for pair in pairs if targets.get(pair[1]) is not None]
+
+
+async def round_trips(on: Injection, pairs: list[Pair], timeout_us: int = PROBE_US) -> dict[Pair, int | None]:
+    """How long a connection and a request took on each link, in microseconds; None: no answer in time."""
+
+    async def ask(pair: Pair) -> int | None:
+        client, began = RequestClient(*on.cluster.route(*pair)), on.clock.now_us()
+        try:
+            await client.request(ApiVersionsRequest(), timeout_us=timeout_us)
+        except ConnectionClosedError:
+            return None
+        finally:
+            client.close()
+        return on.clock.now_us() - began
+
+    return dict(zip(pairs, await gather_all([ask(pair) for pair in pairs]), strict=True))
+
+
+async def silent(on: Injection, pairs: list[Pair]) -> int:
+    """Waits until none of the links passes anything, by looking; how many were looked at."""
+    while True:
+        looked_at = await answering(on, pairs)
+        if looked_at and not any(trip is not None for trip in (await round_trips(on, looked_at)).values()):
+            return len(looked_at)
+        await on.clock.sleep_us(RETRY_US)
+
+
+def must_have(pairs: list[Pair]) -> list[Pair]:
+    """Raises EnvironmentError_: a cluster of one node has no links between nodes."""
+    if not pairs:
+        raise EnvironmentError_("there is no other node, so there are no links to it")
+    return pairs

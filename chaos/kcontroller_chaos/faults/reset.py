@@ -1,0 +1,116 @@
+"""reset: a node's open connections break for both ends at once; new ones are possible at once."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kcontroller_chaos.faults import Fault
+from kcontroller_chaos.faults._links import CONTROL, answering, inbound, must_have, outbound
+from kcontroller_chaos.feed import Event, writer_is
+from kcontroller_chaos.injection import NETWORK, PROCESS, SESSION, Evidence, Injection
+from pytest_kcontroller.cluster.api import ZOOKEEPER
+from pytest_kcontroller.cluster.base import gather_all
+from pytest_kcontroller.errors import EnvironmentError_
+from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.runtime.ports import ConnectionClosedError, Stream, Transport
+
+CONNECT_S = 0.1
+
+
+class ResetZooKeeper:
+    ends_session = False
+    claims = (PROCESS, SESSION)
+    may_miss = False
+
+    async def inject(self, on: Injection) -> None:
+        await on.cluster.reset(str(on.node), ZOOKEEPER, "zk")
+
+    async def observe(self, on: Injection) -> Evidence:
+        """The node's own word that it has lost the connection, and then that it is in the same session again."""
+        lost = await on.feed.wait(lambda e: _says(e, on.node, "suspended"), since=on.since)
+        after = on.feed.events.index(lost)
+        again = await on.feed.wait(lambda e: _says(e, on.node, "connected"), since=after)
+        if again["session"] != hex(on.session):
+            raise EnvironmentError_(f"the session {on.session:#x} did not outlive its connection")
+        return {"writer": lost["writer"], "seq": lost["seq"], "t_us": lost["t_us"], "again_us": again["t_us"]}
+
+    async def heal(self, on: Injection) -> None:
+        """Nothing to do: the node connects again by itself."""
+
+    def within_s(self, on: Injection) -> float:
+        return on.cluster.session_timeout_ms / 1000 + 2
+
+
+class ResetControl:
+    """Its witness is a connection of ours on each link, made before."""
+
+    ends_session = False
+    claims = (NETWORK, PROCESS)
+    may_miss = False
+
+    def __init__(self) -> None:
+        self._witnesses: dict[int, list[Stream]] = {}
+
+    async def inject(self, on: Injection) -> None:
+        pairs = must_have(outbound(on) + inbound(on))
+        routes = [on.cluster.route(*pair) for pair in await answering(on, pairs)]
+        made = await gather_all([_connect(transport, address) for transport, address in routes])
+        self._witnesses[on.node] = [stream for stream in made if stream is not None]
+        for source, target in pairs:
+            await on.cluster.reset(source, target, CONTROL)
+
+    async def observe(self, on: Injection) -> Evidence:
+        """Each witness has ended for our end of it."""
+        witnesses = self._witnesses.get(on.node, [])
+        if not witnesses:
+            raise EnvironmentError_("no connection of ours was there to be broken")
+        await gather_all([_end_of(stream) for stream in witnesses])
+        return {"broken_links": len(witnesses), "t_us": on.clock.now_us()}
+
+    async def heal(self, on: Injection) -> None:
+        for stream in self._witnesses.pop(on.node, []):
+            stream.close()
+
+    def within_s(self, on: Injection) -> float:
+        return 2.0
+
+
+def _says(event: Event, node: int, state: str) -> bool:
+    return event["kind"] == "zk.state" and event["state"] == state and writer_is(event["writer"], node)
+
+
+async def _connect(transport: Transport, address: Address) -> Stream | None:
+    """None: this link does not pass anything now, as the one of a request that stands at a crash point."""
+    try:
+        async with asyncio.timeout(CONNECT_S):
+            return await transport.connect(address)
+    except (TimeoutError, ConnectionClosedError):
+        return None
+
+
+async def _end_of(stream: Stream) -> None:
+    try:
+        await stream.read_exactly(1)
+    except ConnectionClosedError:
+        return
+    raise EnvironmentError_("a node spoke unasked on a connection of ours")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResetFault(Fault):
+    kind: ClassVar[str] = "reset"
+    modes: ClassVar[tuple[str, ...]] = ("zookeeper", "control")
+    mode_help: ClassVar = {
+        "zookeeper": "its connection to ZooKeeper; its session lives on, unless it cannot connect again in time",
+        "control": "its connections to the other nodes and theirs to it; requests and answers on their way are lost",
+    }
+    example: ClassVar[str] = """\
+[[faults]]
+kind = "reset"
+mode = "control"
+target = "controller"
+at_s = 2
+"""
+    work: ClassVar = {"zookeeper": ResetZooKeeper, "control": ResetControl}

@@ -1,0 +1,50 @@
+"""After healing every running node's metadata is what ZooKeeper holds: who is live, who leads what, with which ISR."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcontroller_chaos.checking import LIVENESS, Verdict
+from kcontroller_chaos.history import Event, History
+
+KIND = LIVENESS
+EXPECTED = "every running node was told the brokers and partition states that ZooKeeper holds"
+SOURCE = "kafka.controller.ControllerBrokerRequestBatch (UpdateMetadata to every live broker); KAFKA-4443"
+COMPARED = {"leader": "leader", "leader_epoch": "leader_epoch", "isr": "isr", "partition_epoch": "version"}
+"""By their names in metadata and in `zk.tree`."""
+
+
+def check(history: History) -> Verdict:
+    tree, told = history.tree, history.of("node.metadata")
+    if tree is None or not told:
+        return Verdict.unknown("the run did not reach its end: no node.metadata or zk.tree")
+    checks = 0
+    for event in told:
+        for what, expected, seen in _pairs(tree, event["metadata"]):
+            checks += 1
+            if expected != seen:
+                said = f"node {event['node']} was told {seen}, ZooKeeper has {expected}"
+                witness = {"node": event["node"], "told": seen, "zookeeper": expected}
+                return Verdict(
+                    verdict="violated", checks=checks, expected=EXPECTED, seen=said, where=what, witness=witness
+                )
+    return Verdict.of(checks, EXPECTED)
+
+
+def _pairs(tree: Event, metadata: Any) -> list[tuple[str, Any, Any]]:
+    """(what, ZooKeeper's, the node's)."""
+    pairs: list[tuple[str, Any, Any]] = [
+        ("controller", tree["controller"], metadata["controller"]),
+        ("brokers", tree["brokers"], sorted(int(broker) for broker in metadata["brokers"])),
+    ]
+    held = {f"{now['topic']}-{now['partition']}": now for now in tree["partitions"] if now["leader"] is not None}
+    for name in sorted(held | metadata["partitions"]):
+        now, said = held.get(name), metadata["partitions"].get(name)
+        pairs.append(
+            (
+                name,
+                now and {ours: now[its] for ours, its in COMPARED.items()},
+                said and {ours: said[ours] for ours in COMPARED},
+            )
+        )
+    return pairs
