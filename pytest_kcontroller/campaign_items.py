@@ -126,7 +126,9 @@ class CampaignItem(pytest.Item):
     def _command(self) -> list[str]:
         settings = read_settings(self.config)
         options = [argument for name in settings.plugins for argument in ("--plugin", name)]
-        if settings.zookeeper == "container":
+        if settings.backend != "process":
+            options += ["--backend", settings.backend]  # a simulated ZooKeeper, whatever --kc-zookeeper says
+        elif settings.zookeeper == "container":
             options += ["--zookeeper", "container"]
             options += ["--zookeeper-image", settings.zookeeper_image] if settings.zookeeper_image else []
         program = "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"
@@ -161,6 +163,8 @@ class CampaignItem(pytest.Item):
         blocks = [*self._explained(), f"run directory: {self.out}", "its output:\n" + "\n".join(said)]
         runs = [str(path.parent) for path in sorted(self.out.rglob("run.json"))]
         again = f"kcontroller replay {runs[0]}" if runs else f"kcontroller campaign run {self.path} --seeds {self.seed}"
+        if not runs and (backend := read_settings(self.config).backend) != "process":
+            again += f" --backend {backend}"
         return "\n\n".join([*blocks, f"again: {again}"])
 
     def _explained(self) -> Iterator[str]:

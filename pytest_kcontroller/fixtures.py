@@ -7,6 +7,7 @@ import difflib
 import importlib.util
 import shutil
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +16,12 @@ import pytest
 from pytest_kcontroller.options import KcSettings, read_settings
 
 if TYPE_CHECKING:
+    from pytest_kcontroller.chaos_fixture import Chaos
     from pytest_kcontroller.kcluster import KCluster
+    from pytest_kcontroller.khistory import KHistory
     from pytest_kcontroller.loop_thread import LoopThread
     from pytest_kcontroller.model.cluster import Address
+    from pytest_kcontroller.sim_backend import Simulation
     from pytest_kcontroller.zookeeper_fixture import TestZooKeeper
 
 cluster_key = pytest.StashKey["KCluster"]()
@@ -99,11 +103,13 @@ def _kc_zookeeper_server(
 
 
 @pytest.fixture
-def zookeeper(_kc_zookeeper_server: Address, _kc_loop: LoopThread) -> Iterator[TestZooKeeper]:
+def zookeeper(request: pytest.FixtureRequest, kc_settings: KcSettings) -> Iterator[TestZooKeeper]:
     """A chroot of this test's own on a real ZooKeeper: `.client()`, `.connect_string`, `.expire(client, mode)`."""
+    _only_on_process("zookeeper", "zk, or kcluster.zk,", kc_settings)
+    server, loop = request.getfixturevalue("_kc_zookeeper_server"), request.getfixturevalue("_kc_loop")
     from pytest_kcontroller.zookeeper_fixture import TestZooKeeper
 
-    view = TestZooKeeper(_kc_loop, _kc_zookeeper_server)
+    view = TestZooKeeper(loop, server)
     try:
         yield view
     finally:
@@ -111,27 +117,90 @@ def zookeeper(_kc_zookeeper_server: Address, _kc_loop: LoopThread) -> Iterator[T
 
 
 @pytest.fixture
-def zk(zookeeper: TestZooKeeper) -> Any:
-    """A started kazoo client in this test's chroot."""
-    return zookeeper.client()
+def zk(request: pytest.FixtureRequest, kc_settings: KcSettings) -> Iterator[Any]:
+    """A started kazoo client in a chroot of this test's own."""
+    if kc_settings.backend != "sim":
+        yield request.getfixturevalue("zookeeper").client()
+        return
+    client = request.getfixturevalue("_kc_simulation").client_of_the_test()
+    try:
+        yield client
+    finally:
+        client.stop()
+
+
+def _only_on_process(fixture: str, instead: str, settings: KcSettings) -> None:
+    if settings.backend == "process":
+        return
+    from pytest_kcontroller.errors import NotOnThisBackend
+
+    hint = (
+        f"use {instead} or --kc-backend=process; "
+        '@pytest.mark.kcontroller(backends=["process"]) deselects this test on other backends'
+    )
+    what = f"the fixture {fixture} does not exist on the backend {settings.backend}: it needs sockets"
+    raise _without_trace(NotOnThisBackend(what, hint=hint))
 
 
 @pytest.fixture
-def kcluster(
-    request: pytest.FixtureRequest,
-    kc_settings: KcSettings,
-    _kc_loop: LoopThread,
-    _kc_image: str | None,
-    tmp_path: Path,
-) -> Iterator[KCluster]:
+def _kc_simulation(request: pytest.FixtureRequest, kc_settings: KcSettings) -> Iterator[Simulation]:
+    """The world of this test, on the backend sim."""
+    with _simulation(request, kc_settings) as simulation:
+        yield simulation
+
+
+@contextmanager
+def _simulation(request: pytest.FixtureRequest, settings: KcSettings) -> Iterator[Simulation]:
+    from pytest_kcontroller.errors import KControllerError
+    from pytest_kcontroller.sim_backend import Simulation
+
+    try:
+        simulation = Simulation(_cluster_settings(request, settings, None))
+    except KControllerError as bad:
+        raise _without_trace(bad) from None
+    try:
+        yield simulation
+    finally:
+        simulation.close()
+
+
+@pytest.fixture
+def kcluster(request: pytest.FixtureRequest, kc_settings: KcSettings, tmp_path: Path) -> Iterator[KCluster]:
     """A cluster of this test's own, made of what the marker `kcontroller(nodes=3, config={...}, selectors={...})` says."""
+    simulation = request.getfixturevalue("_kc_simulation") if kc_settings.backend == "sim" else None
+    with _cluster(request, kc_settings, tmp_path / "kcluster", simulation) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def kcluster_module(
+    request: pytest.FixtureRequest, kc_settings: KcSettings, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[KCluster]:
+    """One cluster for all tests of a module, made of what the module's own marker (`pytestmark`) says."""
+    directory = tmp_path_factory.mktemp(request.node.name.removesuffix(".py").replace("/", "-")) / "kcluster"
+    with ExitStack() as stack:
+        simulation = stack.enter_context(_simulation(request, kc_settings)) if kc_settings.backend == "sim" else None
+        yield stack.enter_context(_cluster(request, kc_settings, directory, simulation))
+
+
+@contextmanager
+def _cluster(
+    request: pytest.FixtureRequest, settings: KcSettings, directory: Path, simulation: Simulation | None
+) -> Iterator[KCluster]:
     from pytest_kcontroller.errors import KControllerError
     from pytest_kcontroller.kcluster import KCluster
 
-    settings = _cluster_settings(request, kc_settings, _kc_image)
-    directory = tmp_path / "kcluster"
+    image = request.getfixturevalue("_kc_image") if simulation is None else None
+    wanted = _cluster_settings(request, settings, image)
     try:
-        cluster = KCluster.start(_kc_loop, settings, directory)
+        if simulation is None:
+            from pytest_kcontroller.process_backend import ProcessBackend
+
+            cluster = KCluster(ProcessBackend(request.getfixturevalue("_kc_loop"), wanted, directory))
+        else:
+            from pytest_kcontroller.sim_backend import SimBackend
+
+            cluster = KCluster(SimBackend(simulation, wanted, directory))
     except KControllerError as bad:
         raise _without_trace(bad) from None
     request.node.stash[cluster_key] = cluster
@@ -141,7 +210,7 @@ def kcluster(
         del request.node.stash[cluster_key]
         cluster.close()
         failed = request.node.stash.get(failed_key, False)
-        if kc_settings.keep == "never" or (kc_settings.keep == "on-failure" and not failed):
+        if settings.keep == "never" or (settings.keep == "on-failure" and not failed):
             shutil.rmtree(directory, ignore_errors=True)
 
 
@@ -151,18 +220,52 @@ def _cluster_settings(request: pytest.FixtureRequest, settings: KcSettings, imag
     values: dict[str, Any] = {"plugins": settings.plugins, "seed": settings.seed or 0, "zookeeper_image": image}
     for mark in reversed(list(request.node.iter_markers("kcontroller"))):
         values |= mark.kwargs
+    values.pop("backends", None)
     known = [field.name for field in dataclasses.fields(ClusterSettings)]
     for name in values:
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known)}"
+            near = difflib.get_close_matches(name, [*known, "backends"], 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"it takes backends, {', '.join(known)}"
             pytest.fail(f"the marker kcontroller has no argument {name!r}\n  -> {hint}", pytrace=False)
     return ClusterSettings(**values)
 
 
 @pytest.fixture
-def toxiproxy(kc_settings: KcSettings, _kc_loop: LoopThread, tmp_path: Path) -> Iterator[Any]:
+def khistory(request: pytest.FixtureRequest) -> KHistory:
+    """What has happened in this test's cluster so far: `.events`, `.of("leader.elected", ...)`; each look is a new one."""
+    return _cluster_of(request).khistory
+
+
+@pytest.fixture
+def chaos(request: pytest.FixtureRequest) -> Iterator[Chaos]:
+    """Faults by hand: `chaos.inject("pause", target="controller")` until `.heal()`, `with chaos.fault("kill", ...):`.
+
+    What is not healed at the end of the test is healed then; one that had no effect fails the test.
+    """
+    cluster = _cluster_of(request)
+    from pytest_kcontroller.chaos_fixture import Chaos
+    from pytest_kcontroller.errors import EnvironmentError_
+
+    faults = Chaos(cluster.backend)
+    yield faults
+    try:
+        faults.close()
+    except EnvironmentError_ as failed:
+        raise _without_trace(failed) from None
+
+
+def _cluster_of(request: pytest.FixtureRequest) -> KCluster:
+    """The test's own, or its module's if that is the one that it uses."""
+    names = request.fixturenames
+    shared = "kcluster_module" in names and "kcluster" not in names
+    cluster: KCluster = request.getfixturevalue("kcluster_module" if shared else "kcluster")
+    return cluster
+
+
+@pytest.fixture
+def toxiproxy(request: pytest.FixtureRequest, kc_settings: KcSettings, tmp_path: Path) -> Iterator[Any]:
     """toxiproxy-python's own `Toxiproxy`, connected to an embedded server of this test; needs the extra [toxiproxy]."""
+    _only_on_process("toxiproxy", "kcluster.net, chaos,", kc_settings)
     for module in ("toxiproxy", "aiohttp"):
         if importlib.util.find_spec(module) is None:
             from pytest_kcontroller.errors import MissingExtraError
@@ -172,11 +275,12 @@ def toxiproxy(kc_settings: KcSettings, _kc_loop: LoopThread, tmp_path: Path) -> 
 
     from pytest_kcontroller.cluster.links import start_server
 
-    process, url = _kc_loop.call(start_server(tmp_path / "toxiproxy.log"))
+    loop: LoopThread = request.getfixturevalue("_kc_loop")
+    process, url = loop.call(start_server(tmp_path / "toxiproxy.log"))
     host, _, port = url.rpartition("/")[2].partition(":")
     client = Toxiproxy()
     client.update_api_consumer(host, int(port))
     try:
         yield client
     finally:
-        _kc_loop.call(process.stop(5.0))
+        loop.call(process.stop(5.0))

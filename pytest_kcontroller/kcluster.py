@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pytest_kcontroller.cluster.api import ZOOKEEPER
-from pytest_kcontroller.cluster.base import ClusterSettings
-from pytest_kcontroller.cluster.cluster import ProcessCluster
+from pytest_kcontroller.backend import Backend
+from pytest_kcontroller.cluster.api import ZOOKEEPER, Cluster
 from pytest_kcontroller.cluster.timing import scaled
+from pytest_kcontroller.driver import Driver
 from pytest_kcontroller.errors import EnvironmentError_, UsageError
-from pytest_kcontroller.loop_thread import LoopThread
-from pytest_kcontroller.model.cluster import Address
-from pytest_kcontroller.runtime.real import RealClock, Recorder, RunStart
+from pytest_kcontroller.khistory import KHistory
+
+if TYPE_CHECKING:
+    from kazoo.client import KazooClient
 
 __tracebackhide__ = True  # pytest: a failing call is shown where the test makes it
 
 WAIT_S = 30.0
-"""How long a wait goes on if the test does not say it (scaled)."""
+"""How long a wait goes on if the test does not say it: scaled, and in simulated time of that."""
 
 PLANES = ("zk", "control", "data", "client")
 
@@ -32,8 +31,8 @@ class InvariantError(AssertionError):
 class Net:
     """The links between nodes, and between nodes and ZooKeeper. An end is a node's id or `"zookeeper"`."""
 
-    def __init__(self, loop: LoopThread, cluster: ProcessCluster, act: Callable[..., None]) -> None:
-        self._loop, self._cluster, self._act = loop, cluster, act
+    def __init__(self, driver: Driver, cluster: Cluster, act: Callable[..., None]) -> None:
+        self._driver, self._cluster, self._act = driver, cluster, act
         self._cut: list[tuple[str, str, str]] = []
 
     def cut(self, a: int | str, b: int | str, *, direction: Literal["both", "a-to-b"] = "both") -> None:
@@ -43,7 +42,7 @@ class Net:
         for link in links:
             if link not in self._cut:
                 self._cut.append(link)
-                self._loop.call(self._cluster.cut(*link))
+                self._driver.call(self._cluster.cut(*link))
 
     def heal(self, a: int | str | None = None, b: int | str | None = None) -> None:
         """Between `a` and `b`, or everywhere. What was written meanwhile passes."""
@@ -52,7 +51,7 @@ class Net:
         for link in wanted:
             if link in self._cut:
                 self._cut.remove(link)
-                self._loop.call(self._cluster.heal(*link))
+                self._driver.call(self._cluster.heal(*link))
 
     def _links(self, a: int | str, b: int | str, direction: str) -> list[tuple[str, str, str]]:
         if direction not in ("both", "a-to-b"):
@@ -77,47 +76,28 @@ class Net:
 class KCluster:
     """See the fixture. Every method raises EnvironmentError_ if what it does is not observed in time."""
 
-    def __init__(self, loop: LoopThread, cluster: ProcessCluster, record: Recorder, ending: set[int]) -> None:
-        self._loop, self._cluster, self._record, self._ending = loop, cluster, record, ending
-        self._zk: Any = None
+    def __init__(self, backend: Backend) -> None:
+        self.backend, self._driver, self._cluster = backend, backend.driver, backend.cluster
+        self.khistory = KHistory(backend.history)
+        self._zk: KazooClient | None = None
         self._paused: set[int] = set()
-        self.net = Net(loop, cluster, self._act)
-
-    @classmethod
-    def start(cls, loop: LoopThread, settings: ClusterSettings, directory: Path) -> KCluster:
-        """`directory` gets `history/`, `logs/` and, at the end, `zookeeper/`. Raises StartError."""
-        start, ending = RunStart.now(), set[int]()
-        (directory / "history").mkdir(parents=True, exist_ok=True)
-        record = Recorder(directory / "history" / "engine.jsonl", "engine", RealClock(start))
-
-        def exited(node: int, status: int) -> None:
-            if node not in ending:  # by itself, and not by the test
-                record("process.exited", node=node, status=status)
-
-        async def begin() -> ProcessCluster:
-            return await ProcessCluster.start(settings, directory, run_start=start, on_exit=exited)
-
-        try:
-            return cls(loop, loop.call(begin()), record, ending)
-        except BaseException:
-            record.close()
-            raise
+        self.net = Net(self._driver, self._cluster, self._act)
 
     def _act(self, action: str, *arguments: object, **more: object) -> None:
         """Records what the test does."""
         said = [str(argument) for argument in arguments] + [f"{key}={value}" for key, value in more.items()]
 
-        async def record() -> None:  # in the loop, as the ends of nodes are
-            self._record("test.action", action=action, arguments=", ".join(said))
+        async def record() -> None:
+            self.backend.record("test.action", action=action, arguments=", ".join(said))
 
-        self._loop.call(record())
+        self._driver.call(record())
 
     # --- what there is
 
     @property
     def directory(self) -> Path:
         """Histories and logs of this cluster."""
-        return self._cluster.directory
+        return self.backend.directory
 
     @property
     def nodes(self) -> tuple[int, ...]:
@@ -132,40 +112,33 @@ class KCluster:
     @property
     def controller_epoch(self) -> int:
         """What /controller_epoch holds."""
-        return self._loop.call(self._cluster.tree()).epoch
+        return self._driver.call(self._cluster.tree()).epoch
 
     @property
     def bootstrap_servers(self) -> str:
-        """HOST:PORT,... of the running nodes, for clients."""
-        addresses = self._registered()
-        return ",".join(str(addresses[node]) for node in self._cluster.running if node in addresses)
+        """HOST:PORT,... of the running nodes, for clients. Raises NotOnThisBackend in simulated time."""
+        return self.backend.bootstrap_servers()
 
     @property
     def session_timeout_ms(self) -> int:
         """The nodes' session time-out, as negotiated with ZooKeeper."""
-        negotiated = self._loop.call(self._cluster.zookeeper.session_timeouts_ms())
+        negotiated = self._driver.call(self.backend.session_timeouts_ms())
         for node in self._cluster.running:
-            status = self._loop.call(self._cluster.status(node))
+            status = self._driver.call(self._cluster.status(node))
             if status is not None and status.session in negotiated:
                 return negotiated[status.session]
         raise EnvironmentError_("no running node has a ZooKeeper session now")
 
     @property
-    def zk(self) -> Any:
+    def zk(self) -> KazooClient:
         """A started kazoo client, straight to this cluster's ZooKeeper: no cut link hits it."""
         if self._zk is None:
-            from kazoo.client import KazooClient
-
-            self._zk = KazooClient(str(self._cluster.zookeeper.address), timeout=30)
-            self._zk.start(timeout=scaled(WAIT_S))
+            self._zk = self.backend.client()
         return self._zk
 
     def describe(self) -> Mapping[str, object]:
         """What ZooKeeper holds now: controller, epoch, brokers, partitions (docs/formats.md, zk.tree)."""
-        return self._loop.call(self._cluster.tree()).record()
-
-    def _registered(self) -> dict[int, Address]:
-        return {node: broker.address for node, broker in self._loop.call(self._cluster.tree()).brokers.items()}
+        return self._driver.call(self._cluster.tree()).record()
 
     # --- doing
 
@@ -179,7 +152,7 @@ class KCluster:
     ) -> None:
         """Writes Kafka's znodes and waits until every partition has a leader. Raises UsageError if the topic exists."""
         self._act("create_topic", name, partitions=partitions, replication_factor=replication_factor)
-        self._loop.call(
+        self._driver.call(
             self._cluster.create_topic(
                 name, partitions=partitions, replication_factor=replication_factor, assignment=assignment
             )
@@ -189,36 +162,36 @@ class KCluster:
     def kill(self, node: int) -> None:
         """SIGKILL; returns when the process has ended."""
         self._act("kill", node)
-        self._ending.add(node)
+        self.backend.ending.add(node)
         self._paused.discard(node)
-        self._loop.call(self._cluster.kill(node))
+        self._driver.call(self._cluster.kill(node))
 
     def stop(self, node: int) -> None:
         """SIGTERM; returns when the process has ended."""
         self._act("stop", node)
-        self._ending.add(node)
+        self.backend.ending.add(node)
         self._paused.discard(node)
-        self._loop.call(self._cluster.stop_node(node))
+        self._driver.call(self._cluster.stop_node(node))
 
     def restart(self, node: int) -> None:
         """Starts a node that has ended (ends it first if it runs); returns when it is registered. Raises StartError."""
         if node in self._cluster.running:
             self.stop(node)
         self._act("restart", node)
-        self._ending.discard(node)
-        self._loop.call(self._cluster.restart(node))
+        self.backend.ending.discard(node)
+        self._driver.call(self._cluster.restart(node))
 
     def pause(self, node: int) -> None:
         """SIGSTOP."""
         self._act("pause", node)
         self._paused.add(node)
-        self._loop.call(self._cluster.pause(node))
+        self._driver.call(self._cluster.pause(node))
 
     def resume(self, node: int) -> None:
         """SIGCONT."""
         self._act("resume", node)
         self._paused.discard(node)
-        self._loop.call(self._cluster.resume(node))
+        self._driver.call(self._cluster.resume(node))
 
     def expire_session(self, node: int, mode: Literal["server", "natural"] = "server") -> int:
         """Ends the node's ZooKeeper session and returns its id; returns when ZooKeeper has no znode of it any more.
@@ -229,7 +202,7 @@ class KCluster:
         owner = self._session_of(node)
         self._act("expire_session", node, mode=mode)
         if mode == "server":
-            self._loop.call(self._cluster.expire_session_server(node))
+            self._driver.call(self._cluster.expire_session_server(node))
             self._wait_gone(node, owner, WAIT_S)
         elif mode == "natural":
             self.net.cut(node, ZOOKEEPER)
@@ -242,7 +215,7 @@ class KCluster:
         return owner
 
     def _session_of(self, node: int) -> int:
-        status = self._loop.call(self._cluster.status(node))
+        status = self._driver.call(self._cluster.status(node))
         if status is None or not status.session:
             raise EnvironmentError_(f"node {node} has no ZooKeeper session now")
         return status.session
@@ -255,7 +228,7 @@ class KCluster:
             stat = await self._broker_owner(node)
             return f"session {session:#x} still owns znodes" if session in owners | {stat} else None
 
-        self._loop.call(self._cluster.wait_until(f"session {session:#x} ends", check, timeout_s=scaled(limit_s)))
+        self._wait_until(f"session {session:#x} ends", check, limit_s)
 
     async def _broker_owner(self, node: int) -> int:
         from pytest_kcontroller.zookeeper.session import GetData, NoNodeError
@@ -272,8 +245,11 @@ class KCluster:
 
     def wait_for_controller(self, *, other_than: int | None = None, timeout_s: float = WAIT_S) -> int:
         """The node that /controller names once it is not `other_than`."""
-        wait = self._cluster.wait_for_controller(other_than=other_than, timeout_s=scaled(timeout_s))
-        return self._loop.call(wait)
+
+        async def wait() -> int:
+            return await self._cluster.wait_for_controller(other_than=other_than, timeout_s=scaled(timeout_s))
+
+        return self._driver.call(wait())
 
     def wait_until_online(self, topic: str | None = None, *, timeout_s: float = WAIT_S) -> None:
         """Until every partition (of `topic`) has a leader."""
@@ -285,11 +261,7 @@ class KCluster:
                     return f"{tp} has no leader"
             return None
 
-        self._loop.call(
-            self._cluster.wait_until(
-                f"the partitions{f' of {topic}' if topic else ''} are online", check, timeout_s=scaled(timeout_s)
-            )
-        )
+        self._wait_until(f"the partitions{f' of {topic}' if topic else ''} are online", check, timeout_s)
 
     def wait_until_converged(self, *, timeout_s: float = WAIT_S) -> None:
         """Until one controller is active and owns /controller, and every partition with a live in-sync replica is led, with
@@ -301,17 +273,24 @@ class KCluster:
             raise UsageError(
                 f"a cluster with a paused node ({min(self._paused)}) cannot converge", hint="resume it first"
             )
-        self._loop.call(self._cluster.wait_until_converged(timeout_s=scaled(timeout_s)))
+
+        async def wait() -> None:
+            await self._cluster.wait_until_converged(timeout_s=scaled(timeout_s))
+
+        self._driver.call(wait())
+
+    def _wait_until(self, what: str, check: Callable[[], Awaitable[str | None]], limit_s: float) -> None:
+        async def wait() -> None:  # in the driver: there it is known whether a limit may be stretched
+            await self._cluster.wait_until(what, check, timeout_s=scaled(limit_s))
+
+        self._driver.call(wait())
+
+    # --- judging
 
     @property
-    def history(self) -> list[dict[str, Any]]:
-        """What the nodes have recorded so far (docs/formats.md), by time; a line that is not complete yet is left out."""
-        events = []
-        for path in sorted((self.directory / "history").glob("*.jsonl")):
-            for line in path.read_bytes().split(b"\n")[:-1]:
-                with contextlib.suppress(ValueError):
-                    events.append(json.loads(line))
-        return sorted(events, key=lambda event: (event["t_us"], event["writer"], event["seq"]))
+    def history(self) -> list[Mapping[str, Any]]:
+        """What nodes, ZooKeeper and this test have done so far (docs/formats.md), by time."""
+        return list(self.khistory)
 
     def check(self) -> None:
         """Every invariant over the history of this test so far, with ZooKeeper's own log as the witness.
@@ -324,8 +303,8 @@ class KCluster:
         from kcontroller_chaos.invariants import check_all
         from kcontroller_chaos.timeline import nodes_of_sessions
 
-        self._loop.call(self._record_now())
-        history = self._read_history()
+        self._driver.call(self._record_now())
+        history = self.backend.history()
         found = {"invariants": check_all(history), "faults": []}
         if text := failures(found, windows(history, found, nodes_of_sessions(history))):
             raise InvariantError(text)
@@ -336,41 +315,32 @@ class KCluster:
         from kcontroller_chaos.explain import events, logs
         from kcontroller_chaos.timeline import nodes_of_sessions
 
-        history = self._read_history()
+        history = self.backend.history()
         window = last_moments(history, nodes_of_sessions(history))
-        start = self._cluster.run_start
+        start = self.backend.start
         return [
             ("kcluster: the last moments (run times)", events(window)),
             *logs(self.directory / "logs", start, window["from_us"], window["to_us"]),
         ]
 
-    def _read_history(self) -> Any:
-        """With ZooKeeper's log as it is now."""
-        from kcontroller_chaos.history import read_history, zk_import
-
-        self._cluster.zookeeper.export_log(self.directory / "zookeeper")
-        zk_import(self.directory, self._cluster.run_start)
-        return read_history(self.directory / "history")
-
     async def _record_now(self) -> None:
         """What nodes and ZooKeeper say now, for the invariants about the end."""
         for node in self._cluster.running:
             if (status := await self._cluster.status(node)) is not None:
-                self._record("node.status", **status.record())
-        self._record("zk.tree", **(await self._cluster.tree()).record())
+                self.backend.record("node.status", **status.record())
+            if (told := await self._cluster.metadata(node)) is not None:
+                self.backend.record("node.metadata", node=node, metadata=told)
+        self.backend.record("zk.tree", **(await self._cluster.tree()).record())
 
     # --- the end
 
     def close(self) -> None:
-        """Ends everything; ZooKeeper's transaction log is left in `directory`/zookeeper. Idempotent."""
+        """Ends everything; histories and logs are left in `directory`. Idempotent."""
         try:
             if self._zk is not None:
                 self._zk.stop()
                 self._zk.close()
                 self._zk = None
         finally:
-            self._ending.update(self._cluster.nodes)
-            try:
-                self._loop.call(self._cluster.stop(keep_log_in=self.directory / "zookeeper"))
-            finally:
-                self._record.close()
+            self.backend.ending.update(self._cluster.nodes)
+            self.backend.close()

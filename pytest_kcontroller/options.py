@@ -15,7 +15,7 @@ import pytest
 
 TIMEOUT_SCALE_VARIABLE = "KC_TIMEOUT_SCALE"
 
-BACKENDS = ("process",)
+BACKENDS = ("process", "sim")
 KEEPS = ("never", "on-failure", "always")
 UNKNOWNS = ("fail", "warn")
 REQUIREMENTS = ("java", "toxiproxy", "docker")
@@ -98,7 +98,11 @@ class _Option:
 
 OPTIONS = (
     _Option(
-        "backend", "process", "|".join(BACKENDS), _one_of(BACKENDS), "how clusters are made real (default: process)"
+        "backend",
+        "process",
+        "|".join(BACKENDS),
+        _one_of(BACKENDS),
+        "what clusters are made of: processes, or a simulated world in virtual time (default: process)",
     ),
     _Option(
         "keep",

@@ -11,15 +11,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_kcontroller import campaign_items
+from pytest_kcontroller import backend_marker, campaign_items
 from pytest_kcontroller.fixtures import (
     _kc_image,
     _kc_loop,
+    _kc_simulation,
     _kc_zookeeper_server,
+    chaos,
     cluster_key,
     failed_key,
     kc_settings,
     kcluster,
+    kcluster_module,
+    khistory,
     toxiproxy,
     zk,
     zookeeper,
@@ -30,16 +34,21 @@ if TYPE_CHECKING:
     from pytest_kcontroller.kcluster import KCluster
 
 MARKERS = (
-    "kcontroller(nodes=3, session_timeout_ms=3000, selectors={}, assignment='striped', config={}): what kcluster is made of",
+    "kcontroller(nodes=3, session_timeout_ms=3000, selectors={}, assignment='striped', config={}, backends=[...]): what "
+    "kcluster is made of, and the backends that the test is for (deselected on others)",
     "chaos: a chaos campaign (set on collected campaign files)",
 )
 
 __all__ = [
     "_kc_image",
     "_kc_loop",
+    "_kc_simulation",
     "_kc_zookeeper_server",
+    "chaos",
     "kc_settings",
     "kcluster",
+    "kcluster_module",
+    "khistory",
     "toxiproxy",
     "zk",
     "zookeeper",
@@ -66,24 +75,46 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     return campaign_items.collect(file_path, parent)
 
 
-def _says_it_all(error: BaseException) -> bool:
-    """A wrong call, or an invariant that is told with what happened around it."""
+def _said(error: BaseException) -> tuple[bool, bool]:
+    """Whether it needs no word about the cluster (a wrong call), and none about what happened (an invariant has told it)."""
     from pytest_kcontroller.errors import UsageError
     from pytest_kcontroller.kcluster import InvariantError
 
-    return isinstance(error, UsageError | InvariantError)
+    return isinstance(error, UsageError), isinstance(error, InvariantError)
 
 
-def _sections(item: pytest.Item, cluster: KCluster) -> list[tuple[str, str]]:
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    backend_marker.deselect(config, items)
+
+
+def pytest_report_collectionfinish(config: pytest.Config) -> str | None:
+    return backend_marker.told(config)
+
+
+def _sections(item: pytest.Item, cluster: KCluster, failure: BaseException) -> list[tuple[str, str]]:
     """What a failed test shows of its cluster. That it cannot be read must not hide the failure itself."""
+    nothing, no_moments = _said(failure)
+    if nothing:
+        return []
     settings = read_settings(item.config)
     seed = f" --kc-seed={settings.seed}" if settings.seed is not None else ""
     kept = "removed at the end, see --kc-keep" if settings.keep == "never" else cluster.directory
-    told = [("kcluster: to run it again", f"pytest {shlex.quote(item.nodeid)}{seed}\nhistories and logs: {kept}")]
+    backend = f" --kc-backend={settings.backend}" if settings.backend != "process" else ""
+    told = [
+        ("kcluster: to run it again", f"pytest {shlex.quote(item.nodeid)}{backend}{seed}\nhistories and logs: {kept}")
+    ]
     try:
-        return [*cluster.last_moments(), *told]
+        return told if no_moments else [*cluster.last_moments(), *told]
     except Exception as bad:  # noqa: BLE001
         return [("kcluster", f"its history cannot be read: {bad}"), *told]
+
+
+def _cluster(item: pytest.Item) -> KCluster | None:
+    """The one that this test uses: its own, or its module's."""
+    shared = "kcluster_module" in getattr(item, "fixturenames", ())
+    found = [node.stash.get(cluster_key, None) for node in (item.listchain() if shared else [item])]
+    return next((cluster for cluster in reversed(found) if cluster is not None), None)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -92,8 +123,9 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if report.failed:
-        item.stash[failed_key] = True
-        cluster = item.stash.get(cluster_key, None)
-        if cluster is not None and call.excinfo is not None and not _says_it_all(call.excinfo.value):
-            report.sections += _sections(item, cluster)
+        for node in item.listchain():  # a module's cluster asks its module
+            node.stash[failed_key] = True
+        cluster = _cluster(item)
+        if cluster is not None and call.excinfo is not None:
+            report.sections += _sections(item, cluster, call.excinfo.value)
     return report

@@ -20,7 +20,15 @@ SHOWN = 40
 #: The less, the longer it stays. Kinds that are not named here stand between those and ZooKeeper's small print.
 _RANK = {"zk.txn": 2, "leader.elected": 2, "leader.answered": 4}
 _ROUTINE = 5
-_UNTOLD = ("broker.become-leader", "broker.become-follower", "mutant.counts", "node.status", "zk.tree", "run.started")
+_UNTOLD = (
+    "broker.become-leader",
+    "broker.become-follower",
+    "mutant.counts",
+    "node.status",
+    "node.metadata",
+    "zk.tree",
+    "run.started",
+)
 _NO_NODE_EXISTS, _BAD_VERSION = -110, -103
 
 

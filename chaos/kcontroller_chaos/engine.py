@@ -146,6 +146,7 @@ class Engine:
         """Who it hits is decided when it begins to count; at the point itself the node stands still until the injection."""
         point, _, count = str(action.when).partition(":")
         limit_s = scaled(self.duration_s) if action.within_us is None else action.within_us / 1e6
+        nodes: tuple[int, ...] = ()
         try:
             nodes = await self._resolve(action, schedule)
             async with asyncio.timeout(limit_s):

@@ -30,6 +30,7 @@ from pytest_kcontroller.cluster.zookeeper_source import check_zookeeper
 from pytest_kcontroller.errors import EnvironmentError_, NotOnThisBackend, UsageError
 from pytest_kcontroller.plugin_manager import Plugins, load_plugins
 from pytest_kcontroller.runtime.real import RealClock, Recorder, RunStart
+from pytest_kcontroller.runtime.seams import MutantDoesNotApplyError, check_applies
 
 MUTANTS = "kcontroller_chaos.mutants"
 PROCESS, SIM = "process", "sim"
@@ -86,7 +87,10 @@ def check(campaign: Campaign, options: Options) -> ClusterSettings:
             hint="use --backend sim, or a copy of the file without them",
         )
     plugins = load_plugins((*options.plugins, MUTANTS))
-    plugins.mutant(options.mutant, where="--mutant")
+    try:
+        check_applies(plugins.mutant(options.mutant, where="--mutant"))
+    except MutantDoesNotApplyError as stale:
+        raise UsageError(str(stale), where="--mutant", hint="the code has moved on: mend the mutant") from None
     selectors = {**campaign.cluster.selectors, **options.selectors}
     assignment = options.assignment or campaign.cluster.assignment
     check_names(campaign, plugins, selectors, assignment)
@@ -157,7 +161,7 @@ async def run_once(campaign: Campaign, seed: int, options: Options, schedule: Sc
     try:
         if options.backend == SIM:
             mutant = load_plugins((*options.plugins, MUTANTS)).mutant(options.mutant)
-            keep = partial(write_history, run)
+            keep = partial(write_history, run.history)
             played = partial(simulate, settings, run.path, schedule, keep=keep, mutant=mutant, noop=noop)
             await _apart(partial(played, duration_s=duration_s))
         else:

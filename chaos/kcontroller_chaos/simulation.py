@@ -11,7 +11,6 @@ from typing import Any
 from kcontroller_chaos.engine import Engine
 from kcontroller_chaos.feed import Event, Feed
 from kcontroller_chaos.history import ZOOKEEPER, txn_event
-from kcontroller_chaos.rundir import RunDirectory
 from kcontroller_chaos.schedule import Schedule
 from pytest_kcontroller.cluster.base import ClusterSettings
 from pytest_kcontroller.cluster.timing import unscaled
@@ -111,11 +110,11 @@ def simulate(
         return Work(scheduler.now_us, scheduler.ran)
 
 
-def write_history(run: RunDirectory, events: Sequence[Event]) -> None:
-    """history/<writer>.jsonl, as the processes of a real run write it."""
+def write_history(directory: Path, events: Sequence[Event]) -> None:
+    """`directory`/<writer>.jsonl, as the processes of a real run write it."""
     files: dict[str, list[str]] = {}
     for event in events:
         files.setdefault(str(event["writer"]), []).append(json.dumps(event, separators=(",", ":")) + "\n")
     files.setdefault(ZOOKEEPER, [])
     for writer, lines in files.items():
-        (run.history / f"{writer}.jsonl").write_text("".join(lines), encoding="utf-8")
+        (directory / f"{writer}.jsonl").write_text("".join(lines), encoding="utf-8")

@@ -98,12 +98,12 @@ class BrokerHalf:
                 error, replica = self.replicas.lead_or_follow(order)
                 errors.append(LeaderAndIsrPartitionError(partition_index=order.tp.partition, error_code=int(error)))
                 if replica is not None:
-                    self._record_role(replica)
+                    self._record_role(replica, request.broker_epoch)
             topics.append(LeaderAndIsrTopicError(topic_id=topic.topic_id, partition_errors=errors))
         self.isr.wake()
         return LeaderAndIsrResponse(error_code=int(ErrorCode.NONE), topics=topics)
 
-    def _record_role(self, replica: Replica) -> None:
+    def _record_role(self, replica: Replica, broker_epoch: int) -> None:
         self._record(
             "broker.become-leader" if replica.leader == self._broker else "broker.become-follower",
             topic=replica.tp.topic,
@@ -111,6 +111,7 @@ class BrokerHalf:
             leader=replica.leader,
             leader_epoch=replica.leader_epoch,
             epoch=replica.controller_epoch,
+            broker_epoch=broker_epoch,
         )
 
     async def _update_metadata(self, request: Any) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_kcontroller.model.cluster import LEADER_DURING_DELETE, UNKNOWN_EPOCH, TopicPartition
+from pytest_kcontroller.runtime.seams import seam
 from pytest_kcontroller.wire.errors import ErrorCode
 
 EPOCH_DURING_DELETE = LEADER_DURING_DELETE
@@ -129,7 +130,7 @@ class Replicas:
         `broker_epoch` is what the controller thinks ours is: less than our own, the order was meant for an earlier life of
         this broker; unknown (-1) and greater ones pass (KIP-380, KAFKA-9965).
         """
-        if UNKNOWN_EPOCH != broker_epoch < own_broker_epoch:
+        if is_for_earlier_life(broker_epoch, own_broker_epoch):
             return ErrorCode.STALE_BROKER_EPOCH
         if controller_epoch < self.controller_epoch:
             return ErrorCode.STALE_CONTROLLER_EPOCH
@@ -222,6 +223,12 @@ class Replicas:
 
     def _leads(self, replica: Replica) -> bool:
         return replica.leader == self._broker and not replica.stopped
+
+
+@seam("broker.is-for-earlier-life")
+def is_for_earlier_life(broker_epoch: int, own_broker_epoch: int) -> bool:
+    """Whether an order was meant for this broker before it registered again (KAFKA-7235)."""
+    return UNKNOWN_EPOCH != broker_epoch < own_broker_epoch
 
 
 def _question(replica: Replica, live: Callable[[int], bool]) -> IsrQuestion | None:

@@ -27,7 +27,7 @@ BROKEN_PIPE = 141
 GROUPS = {
     "Start here": ("doctor", "up"),
     "Chaos campaigns": ("campaign", "hunt", "replay", "report"),
-    "What a campaign can name": ("faults", "invariants", "selectors", "assignments"),
+    "What a campaign can name": ("faults", "invariants", "mutants", "selectors", "assignments"),
     "Plugins of your own": ("plugins", "run-selector"),
     "Single parts and cleaning up": ("node", "gc"),
 }

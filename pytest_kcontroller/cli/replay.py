@@ -17,6 +17,9 @@ NAME = "replay"
 HELP = "play the schedule of a run again, and see whether its verdict comes back"
 
 
+Original = tuple[tuple[str, ...], list[str]]
+"""What a replay is compared with: the outcome, and the decisions by time."""
+
 _NEEDED: dict[str, tuple[type, ...]] = {
     "schema": (int,),
     "campaign": (dict,),
@@ -84,7 +87,7 @@ def _of_file(path: Path, seed: int | None, out: Path) -> Planned:
     return Planned(campaign, campaign.seeds[0] if seed is None else seed)
 
 
-def _of_run(path: Path, out: Path) -> tuple[Planned, Options, Mapping[str, Any]]:
+def _of_run(path: Path, out: Path) -> tuple[Planned, Options, Original]:
     """The run's own campaign file, schedule and options. Raises UsageError if it lacks them."""
     from dataclasses import replace
 
@@ -123,19 +126,19 @@ def _of_run(path: Path, out: Path) -> tuple[Planned, Options, Mapping[str, Any]]
     verdicts = read_json(path / "verdicts.json") if (path / "verdicts.json").exists() else {}
     original = {"overall": facts.get("verdict", "unknown"), **verdicts}
     try:
-        _outcome(original), _decisions(original)
+        return planned, options, (_outcome(original), _decisions(original))
     except (KeyError, TypeError, AttributeError):
         raise UsageError("is not what a judged run has", where=str(path / "verdicts.json")) from None
-    return planned, options, original
 
 
-def _compare(original: Mapping[str, Any] | None, results: Sequence[RunResult]) -> None:
+def _compare(original: Original | None, results: Sequence[RunResult]) -> None:
     if original is None:
         return
-    same = sum(1 for result in results if _outcome(result.details or {"overall": result.verdict}) == _outcome(original))
-    print(f"the verdict came back {same} of {len(results)} times: {' '.join(_outcome(original))}")
+    outcome, decisions = original
+    same = sum(1 for result in results if _outcome(result.details or {"overall": result.verdict}) == outcome)
+    print(f"the verdict came back {same} of {len(results)} times: {' '.join(outcome)}")
     for result in results:
-        if result.details and (difference := _first_difference(original, result.details)):
+        if result.details and (difference := _first_difference(decisions, _decisions(result.details))):
             print(f"    {result.path}: {difference}")
 
 
@@ -145,9 +148,8 @@ def _outcome(verdicts: Mapping[str, Any]) -> tuple[str, ...]:
     return (str(verdicts["overall"]), *violated)
 
 
-def _first_difference(original: Mapping[str, Any], again: Mapping[str, Any]) -> str:
+def _first_difference(before: Sequence[str], now: Sequence[str]) -> str:
     """The first decision, by time, that came out otherwise; on real nodes some always may."""
-    before, now = _decisions(original), _decisions(again)
     for one, other in zip(before, now, strict=False):
         if one != other:
             return f"the first decision that differs: {other}; in the original: {one}"

@@ -77,7 +77,7 @@ class Cluster(Protocol):
         ...
 
     async def metadata(self, node: int) -> object | None:
-        """What the node has been told by UpdateMetadata, in a form that can be compared; None: it does not answer."""
+        """What UpdateMetadata has told the node (broker.metadata.MetadataCache.to_json); None: it does not answer."""
         ...
 
     async def reach(self, nodes: Sequence[int], point: str, count: int) -> int:

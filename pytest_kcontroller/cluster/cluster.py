@@ -202,7 +202,8 @@ class ProcessCluster(ObservedCluster):
         return status_of(node, answer)
 
     async def metadata(self, node: int) -> object | None:
-        return await self.process(node).ask("metadata", timeout_s=scaled(ANSWER_S))
+        answer = await self.process(node).ask("metadata", timeout_s=scaled(ANSWER_S))
+        return None if answer is None else answer["metadata"]
 
     async def hold(self, node: int, point: str) -> None:
         await self._must(node, "hold", point=point)

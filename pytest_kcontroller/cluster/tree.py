@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from pytest_kcontroller.model.cluster import Assignment, Broker, LeaderAndIsr, TopicPartition
 from pytest_kcontroller.zookeeper.session import (
@@ -134,13 +135,13 @@ def unconverged(
     """Why the cluster has not settled, or None if it has: the first reason, in words.
 
     `running` maps each live node to its session, `active` says which of them takes itself for the controller,
-    `metadata` what each has been told by UpdateMetadata (compared with ==).
+    `metadata` what each has been told by UpdateMetadata (broker.metadata.MetadataCache.to_json).
     """
     checks: tuple[Callable[[], str | None], ...] = (
         lambda: _controller_settled(tree, running, active),
         lambda: _brokers_settled(tree, running),
         lambda: _partitions_settled(tree, running),
-        lambda: _metadata_settled(metadata),
+        lambda: _metadata_settled(tree, metadata),
     )
     return next((why for check in checks if (why := check()) is not None), None)
 
@@ -176,9 +177,44 @@ def _partitions_settled(tree: Tree, running: Mapping[int, int]) -> str | None:
     return None
 
 
-def _metadata_settled(metadata: Mapping[int, object]) -> str | None:
+def _metadata_settled(tree: Tree, metadata: Mapping[int, object]) -> str | None:
     known = sorted(metadata)
-    for node in known[1:]:
+    for node in known:
+        if metadata[node] is None:
+            return f"node {node} does not say what it has been told"
         if metadata[node] != metadata[known[0]]:
             return f"nodes {known[0]} and {node} have been told different metadata"
+        if (wrong := told_wrong(metadata[node], tree.record())) is not None:
+            return f"node {node} has been told {wrong.what} {wrong.told}, ZooKeeper holds {wrong.holds}"
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class ToldWrong:
+    """Where a node's metadata differ from ZooKeeper."""
+
+    what: str
+    told: object
+    holds: object
+
+
+_STATE = (("leader", "leader"), ("leader_epoch", "leader_epoch"), ("isr", "isr"), ("partition_epoch", "version"))
+"""The names of one thing in MetadataCache.to_json and in Tree.record."""
+
+
+def told_wrong(metadata: Any, tree: Mapping[str, Any]) -> ToldWrong | None:
+    """The first thing in which a node's metadata (MetadataCache.to_json) differ from ZooKeeper (Tree.record)."""
+    brokers = sorted(int(broker) for broker in metadata["brokers"])
+    if brokers != tree["brokers"]:
+        return ToldWrong("the brokers", brokers, tree["brokers"])
+    if metadata["controller"] != tree["controller"]:
+        return ToldWrong("the controller", metadata["controller"], tree["controller"])
+    for partition in tree["partitions"]:
+        if partition["leader"] is None:
+            continue  # no controller has made it yet
+        name = f"{partition['topic']}-{partition['partition']}"
+        known = metadata["partitions"].get(name)
+        for told, held in _STATE:
+            if (has := None if known is None else known[told]) != partition[held]:
+                return ToldWrong(f"the {told} of {name}:", has, partition[held])
     return None

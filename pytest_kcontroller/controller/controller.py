@@ -92,16 +92,14 @@ class Controller:
     async def on_new_session(self, store: Store, broker_epoch: int) -> None:
         """RegisterBrokerAndReelect: the broker is registered; the election is an event."""
         self._store = store
-        self._put("RegisterBrokerAndReelect", self._reelect)
+        announce_session(self)
 
     async def on_session_expired(self) -> None:
         """Returns when the expiry has been processed: older events are preempted, one that runs is waited for."""
         processed = asyncio.Event()
 
         async def expire() -> None:
-            self._resign("the session expired")
-            self._store = None
-            self._phase = "expired"
+            end_session(self)
             processed.set()
 
         self._events.clear_and_put(Event("Expire", expire))
@@ -248,7 +246,7 @@ class Controller:
         now = Context(context.epoch, context.epoch_version)
         await load_brokers(now, self._store, self._corrupt)
         new = [b for b in sorted(now.brokers) if b not in before]
-        bounced = [b for b in sorted(now.brokers) if b in before and now.brokers[b].epoch > before[b].epoch]
+        bounced = bounced_brokers(before, now.brokers)
         dead = [b for b in sorted(before) if b not in now.brokers]
         moved = [b for b in sorted(now.brokers) if b in before and b not in bounced and now.brokers[b] != before[b]]
         for broker in (*bounced, *dead, *moved):
@@ -382,6 +380,26 @@ class Controller:
 def resign_when_moved(controller: Controller) -> None:
     """KAFKA-2437: whoever finds somebody else in /controller is no controller any more."""
     controller._resign("/controller is not ours any more")
+
+
+@seam("controller.bounced-brokers")
+def bounced_brokers(before: Mapping[int, Broker], now: Mapping[int, Broker]) -> list[int]:
+    """Who has registered again between two looks, and so may have forgotten all that it was told (KAFKA-7235)."""
+    return [b for b in sorted(now) if b in before and now[b].epoch > before[b].epoch]
+
+
+@seam("controller.end-session")
+def end_session(controller: Controller) -> None:
+    """A reign ends with its session."""
+    controller._resign("the session expired")
+    controller._store = None
+    controller._phase = "expired"
+
+
+@seam("controller.announce-session")
+def announce_session(controller: Controller) -> None:
+    """KAFKA-4229: one event for a session, however many ended before it came to that."""
+    controller._put("RegisterBrokerAndReelect", controller._reelect)
 
 
 def _wish(partition: Any) -> IsrWish:

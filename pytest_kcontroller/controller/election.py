@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pytest_kcontroller.runtime.ports import Clock
+from pytest_kcontroller.runtime.seams import seam
 from pytest_kcontroller.zookeeper.session import (
     BadVersionError,
     ConnectionLossError,
     Create,
     Delete,
+    Node,
     NodeExistsError,
     NoNodeError,
     SetData,
@@ -39,7 +41,7 @@ async def elect(store: Store, node: int, clock: Clock) -> Won | None:
     """
     while True:
         if (there := await store.get(CONTROLLER, watch=True)) is not None:
-            if there.stat.ephemeral_owner != store.session.session_id:
+            if not is_won(there, store.session.session_id):
                 return None
             epoch = await store.get(CONTROLLER_EPOCH)
             if epoch is None:
@@ -48,6 +50,12 @@ async def elect(store: Store, node: int, clock: Clock) -> Won | None:
         won = await _try(store, node, clock)
         if won is not None:
             return won
+
+
+@seam("election.is-won")
+def is_won(controller: Node, session_id: int) -> bool:
+    """A /controller of this very session is an election of ours whose answer was lost (KAFKA-13407)."""
+    return controller.stat.ephemeral_owner == session_id
 
 
 async def _try(store: Store, node: int, clock: Clock) -> Won | None:

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from pytest_kcontroller.controller.context import Context
+from pytest_kcontroller.controller.fences import fence_of_topics
 from pytest_kcontroller.model.cluster import TopicPartition, TopicState
 from pytest_kcontroller.zookeeper.session import SetData
-from pytest_kcontroller.zookeeper.store import Fence, Store
+from pytest_kcontroller.zookeeper.store import Store
 from pytest_kcontroller.zookeeper.znodes import (
     BROKER_IDS,
     TOPICS,
@@ -62,7 +63,7 @@ async def load_topics(context: Context, store: Store, corrupt: Callable[[str], N
     if without_id:
         # Any version: a blind overwrite behind the fence, as Kafka's.
         ops = [SetData(topic_path(topic.name), encode_topic(topic)) for topic in without_id]
-        await store.write_each(ops, fence=Fence(context.epoch_version))
+        await store.write_each(ops, fence=fence_of_topics(context))
     return names
 
 

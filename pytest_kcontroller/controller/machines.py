@@ -12,6 +12,7 @@ from typing import Any
 from pytest_kcontroller.controller.batch import Batch
 from pytest_kcontroller.controller.context import Context, Replica
 from pytest_kcontroller.controller.elections import Elections
+from pytest_kcontroller.controller.fences import fence_of_states
 from pytest_kcontroller.controller.states import PartitionState, ReplicaState
 from pytest_kcontroller.model.cluster import (
     INITIAL_LEADER_EPOCH,
@@ -21,8 +22,9 @@ from pytest_kcontroller.model.cluster import (
 )
 from pytest_kcontroller.model.election import ElectionReason
 from pytest_kcontroller.runtime.holds import BEFORE_STATE_WRITE, Holds
+from pytest_kcontroller.runtime.seams import seam
 from pytest_kcontroller.zookeeper.session import Create, SetData
-from pytest_kcontroller.zookeeper.store import Fence, FencedError, Stale, Store, WriteResult, Written
+from pytest_kcontroller.zookeeper.store import FencedError, Stale, Store, WriteResult, Written
 from pytest_kcontroller.zookeeper.znodes import (
     CorruptZnodeError,
     decode_state,
@@ -64,7 +66,7 @@ class Machines:
             state = ReplicaState.ONLINE if live else ReplicaState.DELETION_INELIGIBLE
             self.context.replica_states[tp, broker] = state
         self.online_replicas(online)
-        await self.offline_replicas(offline)
+        await offline_at_start(self, offline)
 
     async def start_partitions(self) -> None:
         for tp in sorted(self.context.assignments):
@@ -214,8 +216,8 @@ class Machines:
                 if tp in pending:
                     continue
                 state = self.context.leadership[tp] = written.get(tp, states[tp])
-                others = [r for r in self.context.assignments[tp].replicas if r != broker]
-                batch.leader_and_isr(others, tp, state, is_new=False)
+                told = told_of_removal(self.context.assignments[tp].replicas, broker, state)
+                batch.leader_and_isr(told, tp, state, is_new=False)
 
     # --- ZooKeeper
 
@@ -275,7 +277,7 @@ class Machines:
     async def _write(self, ops: Sequence[Create | SetData]) -> list[WriteResult]:
         """Fenced. Raises FencedError, and records what was refused."""
         try:
-            return await self._store.write_each(ops, fence=Fence(self.context.epoch_version))
+            return await self._store.write_each(ops, fence=await fence_of_states(self.context, self._store))
         except FencedError:
             paths = [op.path for op in ops[:PATHS_RECORDED]]
             self._record("controller.fenced", epoch=self.context.epoch, paths=paths, count=len(ops))
@@ -290,6 +292,24 @@ def _without(state: LeaderAndIsr, broker: int, epoch: int) -> LeaderAndIsr | Non
     """The state when `broker` is gone; None: nothing changes, and then no epoch either."""
     if broker not in state.isr:
         return None
-    isr = state.isr if len(state.isr) == 1 else tuple(r for r in state.isr if r != broker)
+    isr = isr_without(state.isr, broker)
     leader = NO_LEADER if state.leader == broker else state.leader
     return replace(state, leader=leader, isr=isr, leader_epoch=state.leader_epoch + 1, controller_epoch=epoch)
+
+
+@seam("controller.isr-without")
+def isr_without(isr: tuple[int, ...], broker: int) -> tuple[int, ...]:
+    """The last member stays: nobody else could ever lead cleanly (KAFKA-5083)."""
+    return isr if len(isr) == 1 else tuple(r for r in isr if r != broker)
+
+
+@seam("controller.told-of-removal")
+def told_of_removal(replicas: tuple[int, ...], broker: int, state: LeaderAndIsr) -> list[int]:
+    """Who hears that `broker` is not in sync any more, and of the new leader epoch: all the others (KAFKA-1188)."""
+    return [r for r in replicas if r != broker]
+
+
+@seam("controller.offline-at-start")
+async def offline_at_start(machines: Machines, replicas: list[Replica]) -> None:
+    """Who died while nobody was the controller leaves the ISR now, or never (KAFKA-3143)."""
+    await machines.offline_replicas(replicas)

@@ -59,6 +59,7 @@ class Node:
         self._start_limit_s = _milliseconds(settings, "zookeeper.connection.timeout.ms", 18_000) / 1000
         self._session: ZkSession | None = None
         self._ended = asyncio.Event()
+        self._registered = asyncio.Event()
         self._address = self._listen_at
         self._phase = "connecting"
 
@@ -105,6 +106,7 @@ class Node:
                 await prepare_cluster(store, self._runtime.disk, self._runtime.rng, self._settings.node_id)
                 epoch = await self._register(store, previous)
                 self._broker.registered(epoch)
+                self._registered.set()
                 self._phase = "running"
                 if ready is not None:
                     ready(self._address)
@@ -148,10 +150,14 @@ class Node:
         self._runtime.record("zk.state", state=state.value, session=hex(session.session_id))
 
     async def _listen(self) -> Listening:
-        """Serves both halves on one address."""
+        """Serves both halves on one address, once it is registered: what comes before was meant for a former life.
+
+        Kafka starts to process requests then, too (kafka.server.KafkaServer.startup).
+        """
         handlers = {**self._broker.handlers(), **self._controller.handlers()}
 
         async def serve_one(stream: Stream) -> None:
+            await self._registered.wait()
             await serve(stream, handlers)
 
         try:

@@ -23,12 +23,16 @@ _counts: dict[str, int] = {}
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """`replacements`: pairs of a seam's name and the function that takes its place, with the same parameters."""
+    """`replacements`: pairs of a seam's name and the function that takes its place, with the same parameters.
+
+    `breaks`: the invariants that are known to be violated by it.
+    """
 
     name: str
     description: str
     source: str
     replacements: tuple[tuple[str, Callable[..., Any]], ...]
+    breaks: tuple[str, ...] = ()
 
 
 class MutantDoesNotApplyError(Exception):
@@ -60,13 +64,30 @@ def seam(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     return mark
 
 
+def original(name: str) -> Callable[..., Any]:
+    """The step itself, for a replacement to compare with or to call. Raises KeyError."""
+    return _originals[name]
+
+
+def unchanged(name: str) -> None:
+    """Said by a replacement that did just what the step itself does: this time it is not counted."""
+    _counts[name] -= 1
+
+
+def check_applies(mutant: Mutant | None) -> None:
+    """Raises MutantDoesNotApplyError. The modules with the seams have been imported by then."""
+    if mutant is None:
+        return
+    for name, _ in mutant.replacements:
+        if name not in _originals:
+            raise MutantDoesNotApplyError(mutant.name, name)
+
+
 @contextmanager
 def installed(mutant: Mutant | None) -> Iterator[None]:
     """Replaces the mutant's seams while the block runs. Raises MutantDoesNotApplyError."""
+    check_applies(mutant)
     names = [] if mutant is None else [name for name, _ in mutant.replacements]
-    for name in names:
-        if name not in _originals and mutant is not None:
-            raise MutantDoesNotApplyError(mutant.name, name)
     _counts.clear()
     _replaced.update(() if mutant is None else mutant.replacements)
     try:
@@ -77,5 +98,5 @@ def installed(mutant: Mutant | None) -> Iterator[None]:
 
 
 def counts() -> dict[str, int]:
-    """How often each replaced seam ran since the mutant was installed."""
-    return dict(sorted(_counts.items()))
+    """How often the replacement of each seam ran, and changed something, since the mutant was installed."""
+    return {name: count for name, count in sorted(_counts.items()) if count}

@@ -1,9 +1,10 @@
-"""The fixture `kcluster`, used as in anybody's test suite."""
+"""The fixture `kcluster`, used as in anybody's test suite: on every backend (test_kcluster_sim.py runs this file too)."""
 
 from __future__ import annotations
 
 import pytest
 
+from pytest_kcontroller.errors import EnvironmentError_, UsageError
 from pytest_kcontroller.kcluster import KCluster
 from pytest_kcontroller.zookeeper.znodes import CONTROLLER
 
@@ -19,8 +20,13 @@ def test_failover(kcluster: KCluster) -> None:
     kcluster.restart(old)
     kcluster.wait_until_converged()
     assert kcluster.controller_epoch == 2
-    assert len(kcluster.bootstrap_servers.split(",")) == 3
     kcluster.check()
+
+
+@pytest.mark.kcontroller(backends=["process"])
+def test_clients_find_the_running_nodes(kcluster: KCluster) -> None:
+    kcluster.stop(2)
+    assert len(kcluster.bootstrap_servers.split(",")) == 2
 
 
 @pytest.mark.parametrize("mode", ["server", "natural"])
@@ -35,6 +41,35 @@ def test_an_expired_controller_is_replaced_or_re_elected(kcluster: KCluster, mod
     kcluster.check()
 
 
+@pytest.mark.kcontroller(session_timeout_ms=1000)
+def test_a_controller_that_is_paused_or_cut_off_is_replaced(kcluster: KCluster) -> None:
+    assert kcluster.session_timeout_ms == 1000
+    kcluster.create_topic("orders", partitions=3, replication_factor=3)
+    first = kcluster.controller
+    kcluster.pause(first)
+    second = kcluster.wait_for_controller(other_than=first)
+    kcluster.resume(first)
+    kcluster.wait_until_converged()
+    kcluster.net.cut(second, "zookeeper")
+    third = kcluster.wait_for_controller(other_than=second)
+    kcluster.net.heal()
+    kcluster.wait_until_converged()
+    assert third != second
+    assert kcluster.controller_epoch == 3
+    kcluster.check()
+
+
+def test_a_node_that_is_stopped_leaves_politely(kcluster: KCluster) -> None:
+    kcluster.create_topic("orders", assignment={0: (1, 0), 1: (1, 2)})
+    kcluster.wait_until_converged()
+    other = next(node for node in kcluster.nodes if node not in (1, kcluster.controller))
+    kcluster.stop(other)
+    assert kcluster.describe()["brokers"] == sorted({0, 1, 2} - {other})
+    kcluster.restart(other)
+    kcluster.wait_until_converged()
+    kcluster.wait_until_online("orders")
+
+
 def test_check_says_what_is_wrong(kcluster: KCluster) -> None:
     kcluster.create_topic("orders", partitions=1, replication_factor=3)
     kcluster.wait_until_converged()
@@ -43,3 +78,30 @@ def test_check_says_what_is_wrong(kcluster: KCluster) -> None:
     with pytest.raises(AssertionError, match="leader-in-isr"):
         kcluster.check()
     assert kcluster.zk.exists(CONTROLLER)
+
+
+def test_what_does_not_come_or_does_not_exist_is_said(kcluster: KCluster) -> None:
+    only = kcluster.controller
+    with pytest.raises(
+        EnvironmentError_, match=rf"a controller other than node {only} is elected: /controller names {only}"
+    ):
+        kcluster.wait_for_controller(other_than=only, timeout_s=0.2)
+    with pytest.raises(UsageError, match="there is no node 9"):
+        kcluster.net.cut(9, "zookeeper")
+    with pytest.raises(EnvironmentError_, match="there is no node 9"):
+        kcluster.kill(9)
+    kcluster.create_topic("orders")
+    with pytest.raises(UsageError, match="orders"):
+        kcluster.create_topic("orders")
+
+
+def test_the_history_has_what_the_test_did_and_what_came_of_it(kcluster: KCluster) -> None:
+    kcluster.create_topic("orders")
+    history = kcluster.history
+    assert [event["action"] for event in history if event["kind"] == "test.action"] == ["create_topic"]
+    assert any(event["kind"] == "zk.txn" and event["writer"] == "zookeeper" for event in history)
+    times = [event["t_us"] for event in history]
+    assert times == sorted(times)
+    (title, text), *_ = kcluster.last_moments()
+    assert "the last moments" in title
+    assert "the test: create_topic orders" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -53,14 +54,14 @@ def test_options_markers_and_fixtures_are_listed(pytester: pytest.Pytester) -> N
         assert ini in helped
     assert "@pytest.mark.kcontroller(nodes=3" in pytester.runpytest_subprocess("--markers").stdout.str()
     fixtures = pytester.runpytest_subprocess("--fixtures").stdout.str()
-    for fixture in ("kc_settings", "zookeeper", "zk", "toxiproxy", "kcluster"):
+    for fixture in ("kc_settings", "zookeeper", "zk", "toxiproxy", "kcluster", "kcluster_module", "chaos", "khistory"):
         assert f"\n{fixture}" in fixtures
 
 
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("--kc-backend=docker", "--kc-backend: 'docker': must be one of process"),
+        ("--kc-backend=docker", "--kc-backend: 'docker': must be one of process, sim"),
         ("--kc-timeout-scale=0", "--kc-timeout-scale: '0': must be a number above 0"),
         ("--kc-seed=x", "--kc-seed: 'x': invalid literal"),
         ("--kc-zookeeper=there", "--kc-zookeeper: 'there': must be `embedded`, `container` or HOST:PORT"),
@@ -214,6 +215,15 @@ def test_a_verdict_becomes_an_outcome(
     assert (pytester.path / "runs").exists() == (status != 0), "a run that held leaves nothing in the project"
 
 
+def test_items_obey_the_backend(pytester: pytest.Pytester) -> None:
+    """A real run: simulated, it takes no time."""
+    project(pytester)
+    ran = pytester.runpytest_subprocess("--kc-backend=sim", "--kc-keep=always", "-k", "seed-2")
+    ran.assert_outcomes(passed=1, deselected=len(collected(pytester)) - 1)
+    (told,) = pytester.path.glob("runs/*/smoke-seed-2/**/run.json")
+    assert json.loads(told.read_text())["backend"] == "sim"
+
+
 def test_items_run_under_xdist_and_are_in_junit_xml(pytester: pytest.Pytester) -> None:
     project(pytester)
     pytester.makeconftest(ANSWERS.format(status=0, verdicts="{}"))
@@ -236,3 +246,57 @@ def test_a_typo_in_the_marker_is_one_sentence(pytester: pytest.Pytester) -> None
     ran.assert_outcomes(errors=1)
     ran.stdout.fnmatch_lines(["*the marker kcontroller has no argument 'nodez'*", "*did you mean 'nodes'?*"])
     assert "fixtures.py" not in ran.stdout.str()
+
+
+# --- what a test's cluster and its faults leave ------------------------------------------------------------------------
+
+
+def test_a_module_may_share_one_cluster(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        pytestmark = pytest.mark.kcontroller(nodes=2)
+
+        def test_one(kcluster_module):
+            kcluster_module.create_topic("orders")
+
+        def test_two(kcluster_module, khistory, chaos):
+            with chaos.fault("session_expiry", mode="server"):
+                assert kcluster_module.nodes == (0, 1)
+            assert [event["action"] for event in khistory.of("test.action")] == ["create_topic"]
+            assert len(khistory) == len(list(khistory)) > 10
+
+        def test_three(kcluster_module):
+            assert kcluster_module.controller == -1
+        """
+    )
+    ran = pytester.runpytest_subprocess("--kc-backend=sim", "-p", "no:randomly")
+    ran.assert_outcomes(passed=2, failed=1)
+    ran.stdout.fnmatch_lines(["*the test: create_topic orders*", "pytest *::test_three --kc-backend=sim"])
+    kept = [line.partition("logs: ")[2] for line in ran.outlines if line.startswith("histories and logs: ")]
+    assert sorted(path.name for path in (Path(kept[0]) / "history").iterdir())[0] == "engine.jsonl"
+
+
+def test_a_fault_is_healed_at_the_end_and_one_without_effect_is_an_error(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.fixture
+        def afterwards(kcluster, khistory):
+            yield
+            print("HEALED", len(khistory.of("fault.healed")), kcluster.controller)
+
+        def test_forgotten(afterwards, chaos):
+            chaos.inject("pause", target="others")
+
+        def test_nothing_happens(afterwards, chaos):
+            chaos.inject("hold", target="controller")
+        """
+    )
+    ran = pytester.runpytest_subprocess("--kc-backend=sim", "-p", "no:randomly", "-s")
+    ran.assert_outcomes(passed=2, errors=1)
+    ran.stdout.fnmatch_lines(
+        ["*HEALED 1 *", "*HEALED 1 *", "the fault hold-1 was not observed: no evidence within 5 s"]
+    )

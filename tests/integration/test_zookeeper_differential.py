@@ -56,7 +56,7 @@ from tests.tools.zookeeper_programs import (
     simulated,
 )
 
-PROGRAMS = int(os.environ.get("KC_DIFFERENTIAL", "16"))
+PROGRAMS = int(os.environ.get("KC_DIFFERENTIAL", "12"))
 """The nightly size is 500. A tenth more expire naturally, a fifth more lose connections."""
 LIMIT_S = 30
 OPCODES = {Create: 1, Delete: 2, Exists: 3, GetData: 4, SetData: 5, GetChildren: 12, Multi: 14, MultiRead: 22}
@@ -121,7 +121,7 @@ async def _on_the_real_server(image: str | None, directory: Path) -> tuple[Trans
         drawn = {seed: await transcript(f"/p{seed}", program(seed), TIMEOUT_MS) for seed in range(1, PROGRAMS + 1)}
         silent = {
             seed: await transcript(f"/s{seed}", silent_program(seed), SILENT_TIMEOUT_MS)
-            for seed in range(1, max(2, PROGRAMS // 10) + 1)
+            for seed in range(1, max(1, PROGRAMS // 10) + 1)
         }
     finally:
         admin.stop()
@@ -183,7 +183,7 @@ def test_transcripts_with_lost_connections_are_equal(
         try:
             log = TxnLogReader(server.txn_log_directory)
             admin = await KazooConnector(str(server.address), timeout_ms=60_000).open(lambda _: None)
-            for seed in range(1, max(4, PROGRAMS // 5) + 1):
+            for seed in range(1, max(3, PROGRAMS // 5) + 1):
                 await admin.submit(Create(f"/p{seed}"))
                 async with asyncio.timeout(scaled(LIMIT_S)), AsyncExitStack() as stack:
                     proxies = {c: await stack.enter_async_context(cutting_proxy(server.address)) for c in CLIENTS}

@@ -111,11 +111,43 @@ def engine(kind, **fields):
     return {"writer": "engine", "seq": 0, "t_us": 99, "kind": kind, **fields}
 
 
-TOPIC = write(1, "0x9", ops={"/brokers/topics/t": {"partitions": {"0": [1, 2]}}})
+def node(seq, kind, **fields):
+    return {"writer": "node-1", "seq": seq, "t_us": seq, "kind": kind, **fields}
+
+
+def register(zxid, session, broker):
+    op = {"type": "create", "path": f"/brokers/ids/{broker}", "data": "{}"}
+    return {**write(zxid, session, ops={}), "ops": [op, {**op, "type": "set"}]}
+
+
+def unregister(zxid, session, broker):
+    return {**write(zxid, session, ops={}), "ops": [{"type": "delete", "path": f"/brokers/ids/{broker}"}]}
+
+
+def follow(seq, *, leader_epoch=0, broker_epoch=1):
+    fields = {"topic": "t", "partition": 0, "leader": 1, "epoch": 2}
+    return node(seq, "broker.become-leader", leader_epoch=leader_epoch, broker_epoch=broker_epoch, **fields)
+
+
+def metadata(**changed):
+    brokers, known = {"1": "h:1", "2": "h:2"}, {"leader": 1, "leader_epoch": 0, "isr": [1, 2], "partition_epoch": 1}
+    told = {"controller": 1, "brokers": brokers, "partitions": {"t-0": {**known, **changed}}}
+    return engine("node.metadata", node=1, metadata=told)
+
+
+TOPIC = write(0, "0x9", ops={"/brokers/topics/t": {"partitions": {"0": [1, 2]}}})
 STATUS = engine("node.status", node=1, active=True, session="0xb")
-LED = {"topic": "t", "partition": 0, "replicas": [1, 2], "leader": 1, "isr": [1, 2]}
-TREE = engine("zk.tree", controller_owner="0xb", brokers=[1, 2], partitions=[LED])
-GOOD = (TOPIC, elect(2, "0xa", 1), state(3, "0xa", 1), elect(4, "0xb", 2), state(5, "0xb", 2), STATUS, TREE)
+LED = {"topic": "t", "partition": 0, "replicas": [1, 2], "leader": 1, "isr": [1, 2], "leader_epoch": 0, "version": 1}
+TREE = engine("zk.tree", controller=1, controller_owner="0xb", brokers=[1, 2], partitions=[LED])
+NODE = (
+    node(0, "node.started", node=1, pid=1),
+    node(1, "zk.state", state="connected", session="0xb"),
+    follow(2),
+    node(5, "controller.failover", epoch=2, partitions=1, duration_us=1),
+)
+REGISTERED = (register(1, "0xb", 1), register(1, "0xc", 2))
+WRITTEN = (elect(2, "0xa", 1), state(3, "0xa", 1), elect(4, "0xb", 2), state(5, "0xb", 2))
+GOOD = (TOPIC, *REGISTERED, *WRITTEN, *NODE, STATUS, metadata(), TREE)
 
 
 BAD_ANSWER = {
@@ -135,7 +167,7 @@ def of(*events):
 
 def test_a_good_history_holds():
     assert {name: entry["verdict"] for name, entry in of(*GOOD).items()} == dict.fromkeys(of(*GOOD), "held")
-    assert len(of(*GOOD)) == 8
+    assert len(of(*GOOD)) == 14
 
 
 @pytest.mark.parametrize(
@@ -151,12 +183,49 @@ def test_a_good_history_holds():
         ("nodes-stay-up", engine("process.exited", node=2, status=3) | {"t_us": -1}),
         ("nodes-stay-up", engine("node.status", node=3, active=False, session="0xc")),
         ("all-led-after-healing", {**TREE, "t_us": 100, "partitions": [{**LED, "leader": -1}]}),
+        ("isr-keeps-last-member", state(6, "0xb", 2, leader=-1, isr=())),
+        ("state-epochs-grow", state(6, "0xb", 2, leader=2)),
+        ("state-epochs-grow", state(6, "0xb", 1)),
+        ("state-epochs-grow", state(6, "0xb", 3)),
+        ("metadata-agrees-after-healing", metadata(leader=2)),
+        ("metadata-agrees-after-healing", {**TREE, "t_us": 100, "brokers": [1]}),
+        ("metadata-agrees-after-healing", {**TREE, "t_us": 100, "controller": 2}),
+        ("metadata-agrees-after-healing", {**TREE, "t_us": 100, "partitions": [LED, {**LED, "partition": 1}]}),
+        ("replicas-hosted-after-healing", follow(6, leader_epoch=1)),
+        ("replicas-hosted-after-healing", {**TREE, "t_us": 100, "partitions": [{**LED, "leader_epoch": 1}]}),
+        ("replicas-hosted-after-healing", node(6, "node.started", node=1, pid=2) | {"writer": "node-1.2"}),
+        ("orders-of-this-life", follow(6, broker_epoch=0)),
+        ("orders-of-this-life", follow(6) | {"writer": "node-1.2"}),
     ],
 )
 def test_a_bad_history_is_violated_with_a_witness(name, bad):
     found = of(*GOOD, bad)[name]
     assert found["verdict"] == "violated"
     assert found["witness"]
+
+
+LAST = node(9, "controller.failover", epoch=3, partitions=1, duration_us=1) | {"t_us": 9_000}
+
+
+@pytest.mark.parametrize(
+    ("events", "verdict"),
+    [
+        ((unregister(6, "0xc", 2), elect(7, "0xb", 3), LAST), "violated"),
+        ((unregister(6, "0xc", 2), elect(7, "0xb", 3), state(8, "0xb", 3, isr=(1,)), LAST), "held"),
+        ((unregister(6, "0xc", 2), elect(7, "0xb", 3), state(8, "0xb", 3, leader=2, isr=(2,)), LAST), "violated"),
+        ((unregister(6, "0xc", 2), elect(7, "0xb", 3), state(8, "0xb", 3, leader=-1, isr=(2,)), LAST), "held"),
+        # It is back, or dies, while the failover goes on: nobody can tell what the controller saw.
+        ((unregister(6, "0xc", 2), elect(7, "0xb", 3), register(8, "0xd", 2), LAST), "held"),
+        ((elect(7, "0xb", 3), unregister(8, "0xc", 2), LAST), "held"),
+        # Somebody else is elected before the failover is done, or it never is.
+        ((unregister(6, "0xc", 2), elect(7, "0xb", 3), elect(8, "0xe", 4), LAST), "unknown"),
+        ((unregister(6, "0xc", 2), elect(7, "0xb", 3)), "unknown"),
+        # The session ends, and the registration with it.
+        (({**write(6, "0xc", ops={}), "type": "close-session"}, elect(7, "0xb", 3), LAST), "violated"),
+    ],
+)
+def test_who_was_dead_at_a_failover(events, verdict):
+    assert of(*GOOD, *events)["dead-leave-isr-at-failover"]["verdict"] == verdict
 
 
 def test_the_stale_write_is_named_by_zxid_session_path_and_epochs():

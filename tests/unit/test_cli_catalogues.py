@@ -13,6 +13,7 @@ from kcontroller_chaos.campaign import load_campaign
 from kcontroller_chaos.checking import Verdict
 from kcontroller_chaos.faults import kinds
 from kcontroller_chaos.invariants import check_all, invariants
+from kcontroller_chaos.mutants import kcontroller_mutants
 from kcontroller_chaos.runner import Options, check
 from pytest_kcontroller.cli import main
 from pytest_kcontroller.plugin_manager import load_plugins
@@ -21,6 +22,7 @@ HEAD = '[campaign]\nname = "x"\nduration_s = 9\n'
 NAMES = {
     "faults": tuple(kinds()),
     "invariants": tuple(one.name for one in invariants()),
+    "mutants": tuple(mutant.name for mutant in kcontroller_mutants()),
     "selectors": load_plugins(installed=False).selectors.names,
     "assignments": load_plugins(installed=False).assignments.names,
 }
@@ -32,10 +34,16 @@ def written(zxid: int, path: str, value: object) -> dict[str, object]:
     return {**event, "cxid": 1, "time_ms": 1, "type": "set", "ops": ops}
 
 
+def told(seq: int, kind: str, **fields: object) -> dict[str, object]:
+    return {"writer": "node-1", "seq": seq, "t_us": seq, "kind": kind, **fields}
+
+
 HISTORY = (
     written(1, "/brokers/topics/t", {"partitions": {"0": [1, 2]}}),
     written(2, "/controller_epoch", 1),
-    written(3, "/brokers/topics/t/partitions/0/state", {"controller_epoch": 1, "leader": 1, "isr": [1, 2]}),
+    written(3, "/brokers/topics/t/partitions/0/state", {"controller_epoch": 1, "leader": 1, "isr": [1]}),
+    told(4, "controller.failover", epoch=1),
+    told(5, "broker.become-leader", topic="t", partition=0, leader=1, leader_epoch=0, broker_epoch=-1),
 )
 
 PLUGIN = '''

@@ -160,11 +160,16 @@ def recoveries(*events: dict[str, Any]) -> dict[str, tuple[str, int | None]]:
     return {entry["fault"]: (entry["recovered"], entry["recovery_us"]) for entry in verdicts(history)["recovery"]}
 
 
-LED = {"topic": "t", "partition": 0, "replicas": [1, 2], "leader": 2, "isr": [2]}
+STATE = {"leader": 2, "leader_epoch": 0, "isr": [2]}
+LED = {"topic": "t", "partition": 0, "replicas": [1, 2], **STATE, "version": 0}
+TOLD = {"controller": 2, "brokers": {"2": "h:1"}, "partitions": {"t-0": {**STATE, "partition_epoch": 0}}}
 END = (
+    event(0, "node.started", "node-2", node=2, pid=1),
+    event(890, "broker.become-leader", "node-2", topic="t", partition=0, leader=2, leader_epoch=0, broker_epoch=1),
     event(900, "node.status", node=2, active=True, session="0xb"),
-    event(901, "zk.tree", controller_owner="0xb", brokers=[2], partitions=[LED]),
-)  # fmt: skip
+    event(900, "node.metadata", node=2, metadata=TOLD),
+    event(901, "zk.tree", controller=2, controller_owner="0xb", brokers=[2], partitions=[LED]),
+)
 
 
 def test_an_election_before_the_observation_belongs_to_the_fault_that_caused_it() -> None:

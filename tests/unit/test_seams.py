@@ -2,7 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_kcontroller.runtime.seams import Mutant, MutantDoesNotApplyError, counts, installed, seam
+from pytest_kcontroller.runtime.seams import (
+    Mutant,
+    MutantDoesNotApplyError,
+    counts,
+    installed,
+    original,
+    seam,
+    unchanged,
+)
 
 
 @seam("test-seams.double")
@@ -62,3 +70,15 @@ def test_a_mutant_of_a_seam_that_does_not_exist_does_not_apply() -> None:
 def test_two_seams_of_one_name_are_an_error() -> None:
     with pytest.raises(ValueError, match="two seams"):
         seam("test-seams.double")(lambda: None)
+
+
+def test_a_replacement_that_changes_nothing_this_time_is_not_counted() -> None:
+    def never_above_ten(number: int) -> int:
+        twice: int = original("test-seams.double")(number)
+        if twice <= 10:
+            unchanged("test-seams.double")
+        return min(twice, 10)
+
+    with installed(Mutant("m", "d", "s", (("test-seams.double", never_above_ten),))):
+        assert (double(2), counts()) == (4, {})
+        assert (double(7), counts()) == (10, {"test-seams.double": 1})

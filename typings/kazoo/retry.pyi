@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 class KazooRetry:
     # kazoo has a whole number as the default of `backoff`, and multiplies by any number
     def __init__(
@@ -8,5 +10,7 @@ class KazooRetry:
         max_jitter: float = ...,
         max_delay: float = ...,
         ignore_expire: bool = ...,
+        *,
+        sleep_func: Callable[[float], object] = ...,
     ) -> None: ...
     def copy(self) -> KazooRetry: ...

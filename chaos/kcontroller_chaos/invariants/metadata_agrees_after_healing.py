@@ -15,7 +15,8 @@ COMPARED = {"leader": "leader", "leader_epoch": "leader_epoch", "isr": "isr", "p
 
 
 def check(history: History) -> Verdict:
-    tree, told = history.tree, history.of("node.metadata")
+    tree = history.tree
+    told = {event["node"]: event for event in history.of("node.metadata")}.values()  # what each was told last
     if tree is None or not told:
         return Verdict.unknown("the run did not reach its end: no node.metadata or zk.tree")
     checks = 0

@@ -17,4 +17,5 @@ MUTANT = Mutant(
     description="A deposed controller's writes are accepted, since nothing checks /controller_epoch with them.",
     source="https://issues.apache.org/jira/browse/KAFKA-6082",
     replacements=(("store.fence", unfenced),),
+    breaks=("no-stale-epoch-write",),
 )

@@ -104,3 +104,9 @@ class MultiHeader(NamedTuple):
     def serialize(self) -> bytes: ...
     @classmethod
     def deserialize(cls, bytes: bytes, offset: int) -> tuple[MultiHeader, int]: ...
+
+class _Sync(NamedTuple):
+    path: str
+
+class Sync(_Sync):
+    type: ClassVar[int]

@@ -1,0 +1,24 @@
+"""The in-sync replica set of a partition never becomes empty: its last member stays in it, dead or not."""
+
+from __future__ import annotations
+
+from kcontroller_chaos.checking import SAFETY, WRITES, Verdict, is_state, writes
+from kcontroller_chaos.history import History
+
+KIND = SAFETY
+EXPECTED = "at least one replica in every ISR that is written"
+SOURCE = "KAFKA-5083 (fixed in Kafka 1.1), KAFKA-708"
+
+
+def check(history: History) -> Verdict:
+    checks = 0
+    for write in writes(history):
+        if write.type not in WRITES or not is_state(write.path):
+            continue
+        checks += 1
+        if not write.json["isr"]:
+            seen, witness = "an empty ISR", write.witness(leader=write.json["leader"], isr=[])
+            return Verdict(
+                verdict="violated", checks=checks, expected=EXPECTED, seen=seen, where=write.where, witness=witness
+            )
+    return Verdict.of(checks, EXPECTED)

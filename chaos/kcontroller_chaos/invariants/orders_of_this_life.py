@@ -1,0 +1,45 @@
+"""A broker never becomes leader or follower by an order that was meant for an earlier process of it.
+
+An order names the broker's registration that the controller knew (the broker epoch, its czxid). ZooKeeper's log says which
+registration was the first one of the process that carried the order out.
+"""
+
+from __future__ import annotations
+
+from kcontroller_chaos.checking import SAFETY, Verdict, accepted
+from kcontroller_chaos.history import History
+from pytest_kcontroller.model.cluster import UNKNOWN_EPOCH
+from pytest_kcontroller.zookeeper.znodes import BROKER_IDS
+
+KIND = SAFETY
+EXPECTED = "the broker epoch of every order that is carried out belongs to the process that does it"
+SOURCE = "KIP-380, KAFKA-7235 (fixed in Kafka 2.2)"
+
+
+def check(history: History) -> Verdict:
+    first = _first_registrations(history)
+    checks = 0
+    for event in history.of("broker.become-leader", "broker.become-follower"):
+        checks += 1
+        meant, born = int(event["broker_epoch"]), first.get(str(event["writer"]))
+        if meant == UNKNOWN_EPOCH or (born is not None and meant >= born):
+            continue
+        own = "not registered yet" if born is None else f"registered at {born:#x}"
+        seen = f"{event['writer']}, {own}, carried out an order for the registration {meant:#x}"
+        where = f"{event['writer']}, {event['topic']}-{event['partition']}"
+        witness = {"writer": event["writer"], "seq": event["seq"], "t_us": event["t_us"]}
+        witness |= {"broker_epoch": meant, "registered": born}
+        return Verdict(verdict="violated", checks=checks, expected=EXPECTED, seen=seen, where=where, witness=witness)
+    return Verdict.of(checks, EXPECTED)
+
+
+def _first_registrations(history: History) -> dict[str, int]:
+    """Process (as the writer of its history) -> the zxid at which it registered first."""
+    process = {str(event["session"]): str(event["writer"]) for event in history.of("zk.state")}
+    first: dict[str, int] = {}
+    for txn in history.txns:
+        writer = process.get(str(txn["session"]))
+        created = [op["path"] for op in accepted(txn) if op["type"].startswith("create")]
+        if writer is not None and any(path.startswith(f"{BROKER_IDS}/") for path in created):
+            first.setdefault(writer, int(txn["zxid"]))
+    return first

@@ -1,0 +1,45 @@
+"""A partition's epochs never fall, every new leader has a greater leader epoch, and no epoch comes from the future."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcontroller_chaos.checking import SAFETY, WRITES, Verdict, Write, is_state, writes
+from kcontroller_chaos.history import History
+
+KIND = SAFETY
+EXPECTED = "leader epoch and controller epoch never fall, a new leader has a greater leader epoch"
+SOURCE = "kafka.controller.PartitionStateMachine.doElectLeaderForPartitions, kafka.api.LeaderAndIsr"
+
+
+def check(history: History) -> Verdict:
+    before: dict[str, dict[str, Any]] = {}
+    checks = 0
+    for write in writes(history):
+        if not is_state(write.path):
+            continue
+        if write.type not in WRITES:
+            before.pop(write.path, None)  # deleted: it begins anew
+            continue
+        checks += 1
+        if (seen := _wrong(before.get(write.path), write)) is not None:
+            witness = write.witness(before=before.get(write.path), now=write.json, newest_epoch=write.epoch)
+            return Verdict(
+                verdict="violated", checks=checks, expected=EXPECTED, seen=seen, where=write.where, witness=witness
+            )
+        before[write.path] = write.json
+    return Verdict.of(checks, EXPECTED)
+
+
+def _wrong(before: dict[str, Any] | None, write: Write) -> str | None:
+    now = write.json
+    if now["controller_epoch"] > write.epoch:
+        return f"controller epoch {now['controller_epoch']}, but the newest election wrote {write.epoch}"
+    if before is None:
+        return None
+    for name in ("leader_epoch", "controller_epoch"):
+        if now[name] < before[name]:
+            return f"{name} {now[name]} after {before[name]}"
+    if now["leader"] != before["leader"] and now["leader_epoch"] == before["leader_epoch"]:
+        return f"leader {now['leader']} after {before['leader']}, both with leader epoch {now['leader_epoch']}"
+    return None
