@@ -133,7 +133,7 @@ async def _look(plan: Hunt, screen: Progress, clock: RealClock) -> list[Mapping[
                 if "bug" in one:
                     raise KControllerError(
                         f"{plan.campaign.name} seed {one['seed']}: {one['bug']}\n  -> the same again: kcontroller "
-                        f"campaign run {plan.campaign.file} --backend sim --seeds {one['seed']}{_mutant_option(plan)}"
+                        f"campaign run {plan.campaign.file} --backend sim --seeds {one['seed']}{_given(plan.options)}"
                     )
                 plan.add(one)
                 if one["verdict"] != "held" and not one["known"]:
@@ -177,5 +177,10 @@ def _say_of_mutant(plan: Hunt, screen: Progress, found: Mapping[str, Any] | None
         screen.say(f"mutant {mutant.name}: not reached: in no run anything of what it changes ran ({counts})")
 
 
-def _mutant_option(plan: Hunt) -> str:
-    return f" --mutant {plan.options.mutant}" if plan.options.mutant else ""
+def _given(options: Options) -> str:
+    """The options as they were typed."""
+    typed = [("mutant", options.mutant)] if options.mutant else []
+    typed += [("assignment", options.assignment)] if options.assignment else []
+    typed += [("selector", f"{reason}={name}") for reason, name in options.selectors.items()]
+    typed += [("plugin", module) for module in options.plugins]
+    return "".join(f" --{name} {value}" for name, value in typed)
