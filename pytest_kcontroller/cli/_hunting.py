@@ -8,7 +8,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
 from kcontroller_chaos.hunting import fingerprint
@@ -16,7 +16,7 @@ from kcontroller_chaos.outcome import HELD, aggregate, exit_status
 from kcontroller_chaos.runner import MUTANTS, run_once
 from kcontroller_chaos.verdict import VIOLATED
 from pytest_kcontroller.cli._playing import CLEAR, _until_terminated, _verdict, duration, why
-from pytest_kcontroller.cli._workers import batches, play_batches
+from pytest_kcontroller.cli._workers import encoded, endless, play_batches
 from pytest_kcontroller.errors import KControllerError
 from pytest_kcontroller.plugin_manager import load_plugins
 from pytest_kcontroller.runtime.nursery import Nursery
@@ -74,9 +74,9 @@ class Hunt:
 
     @property
     def work(self) -> Any:
-        given = {**asdict(self.options), "out": str(self.options.out)}
-        for first, count, step in batches(self.first, self.jobs):
-            yield {"file": str(self.campaign.file), "options": given, "first": first, "count": count, "step": step}
+        common = {"file": str(self.campaign.file), "options": encoded(self.options), "keep": False}
+        for seeds in endless(self.first, self.jobs):
+            yield {**common, "seeds": seeds}
 
 
 class Progress:
@@ -133,7 +133,7 @@ async def _look(plan: Hunt, screen: Progress, clock: RealClock) -> list[Mapping[
                 if "bug" in one:
                     raise KControllerError(
                         f"{plan.campaign.name} seed {one['seed']}: {one['bug']}\n  -> the same again: kcontroller "
-                        f"campaign run {plan.campaign.file} --backend sim --seeds {one['seed']}{_mutant_option(plan)}"
+                        f"campaign run {plan.campaign.file} --backend sim --seeds {one['seed']}{_given(plan.options)}"
                     )
                 plan.add(one)
                 if one["verdict"] != "held" and not one["known"]:
@@ -177,5 +177,10 @@ def _say_of_mutant(plan: Hunt, screen: Progress, found: Mapping[str, Any] | None
         screen.say(f"mutant {mutant.name}: not reached: in no run anything of what it changes ran ({counts})")
 
 
-def _mutant_option(plan: Hunt) -> str:
-    return f" --mutant {plan.options.mutant}" if plan.options.mutant else ""
+def _given(options: Options) -> str:
+    """The options as they were typed."""
+    typed = [("mutant", options.mutant)] if options.mutant else []
+    typed += [("assignment", options.assignment)] if options.assignment else []
+    typed += [("selector", f"{reason}={name}") for reason, name in options.selectors.items()]
+    typed += [("plugin", module) for module in options.plugins]
+    return "".join(f" --{name} {value}" for name, value in typed)

@@ -7,8 +7,9 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
@@ -23,6 +24,8 @@ T = TypeVar("T")
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 SUMMARY_ROWS = 200
 CLEAR = "\r\x1b[K"
+AT_ONCE = 10
+"""So many runs are given to a process: few enough that all have work, many enough that its start does not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +41,16 @@ class Planned:
         return f"{self.campaign.name} seed {self.seed}"
 
 
-def play(planned: Sequence[Planned], options: Options, *, max_seconds: float | None = None) -> list[RunResult]:
-    """Plays them and prints; no run starts after `max_seconds`. Raises KeyboardInterrupt on Ctrl-C and SIGTERM."""
+def play(
+    planned: Sequence[Planned], options: Options, *, max_seconds: float | None = None, jobs: int = 1
+) -> list[RunResult]:
+    """Plays them and prints; no run starts after `max_seconds`. Raises KeyboardInterrupt on Ctrl-C and SIGTERM.
+
+    With more than one job simulated runs are played side by side, and printed as they end.
+    """
+    playing = _play(planned, options, max_seconds) if jobs == 1 else _play_at_once(planned, options, max_seconds, jobs)
     try:
-        return asyncio.run(_until_terminated(_play(planned, options, max_seconds)))
+        return asyncio.run(_until_terminated(playing))
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
 
@@ -70,12 +79,57 @@ async def _play(planned: Sequence[Planned], options: Options, max_seconds: float
         with screen.shows(run.name, len(results)):
             result = await run_once(run.campaign, run.seed, options, run.schedule)
         results.append(result)
-        screen.say(f"{run.name}: {_verdict(result)} in {result.seconds:.1f} s  {result.path}")
-        for line in why(result):
-            screen.say(f"    {line}")
+        _say(screen, run, result)
     if len(results) > 1:
         screen.say(f"{_counts(results)}, in {duration(clock.now_us() / 1e6)}")
     _append_step_summary(planned, results)
+    return results
+
+
+def _say(screen: Screen, run: Planned, result: RunResult) -> None:
+    screen.say(f"{run.name}: {_verdict(result)} in {result.seconds:.1f} s  {result.path}")
+    for line in why(result):
+        screen.say(f"    {line}")
+
+
+async def _play_at_once(
+    planned: Sequence[Planned], options: Options, max_seconds: float | None, jobs: int
+) -> list[RunResult]:
+    """In processes of their own. Raises KControllerError if one fails, or a run shows a bug of ours."""
+    from kcontroller_chaos.runner import RunResult
+    from pytest_kcontroller.cli._workers import Said, encoded, play_batches
+    from pytest_kcontroller.errors import KControllerError
+    from pytest_kcontroller.runtime.real import RealClock, RunStart
+
+    clock = RealClock(RunStart.now())
+    screen = Screen(sys.stdout, clock, len(planned))
+    played: list[tuple[Planned, RunResult]] = []
+
+    by_name = {(str(run.campaign.file), run.seed): run for run in planned}
+
+    def work() -> Iterator[dict[str, Any]]:
+        for file, runs in groupby(planned, key=lambda run: str(run.campaign.file)):
+            seeds = [run.seed for run in runs]
+            for first in range(0, len(seeds), AT_ONCE):
+                if max_seconds is not None and clock.now_us() > max_seconds * 1e6:
+                    return
+                batch = seeds[first : first + AT_ONCE]
+                yield {"file": file, "options": encoded(options), "seeds": batch, "keep": True}
+
+    def tell(said: Said) -> None:
+        run = by_name[said["file"], said["seed"]]
+        if "bug" in said:
+            raise KControllerError(f"{run.name}: {said['bug']}")
+        result = RunResult(Path(said["path"]), said["verdict"], said["seconds"], said["details"], said["error"])
+        played.append((run, result))
+        _say(screen, run, result)
+
+    await play_batches(work(), jobs, tell)
+    if max_seconds is not None and len(played) < len(planned):
+        screen.say(f"stopped after {len(played)} of {len(planned)} runs: --max-seconds {max_seconds:g}")
+    results = [result for _, result in played]
+    screen.say(f"{_counts(results)}, in {duration(clock.now_us() / 1e6)}")
+    _append_step_summary([run for run, _ in played], results)
     return results
 
 

@@ -6,6 +6,7 @@ the owner's, also after SIGKILL. Batches are short, because what a run killed st
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import json
 import os
@@ -40,18 +41,23 @@ def play(batch: Mapping[str, Any], told: TextIO) -> None:
     """A bug that shows in one run is told of that run; the others are played nevertheless."""
     from kcontroller_chaos.campaign import load_campaign
     from kcontroller_chaos.hunting import Hunter
-    from kcontroller_chaos.runner import Options
+    from kcontroller_chaos.runner import Options, run_once
 
     given = {**batch["options"], "out": Path(batch["options"]["out"]), "plugins": tuple(batch["options"]["plugins"])}
-    hunter = Hunter(load_campaign(Path(batch["file"])), Options(**given))
+    campaign, options = load_campaign(Path(batch["file"])), Options(**given)
+    hunter = Hunter(campaign, options)
     gc.freeze()
     gc.set_threshold(*GARBAGE)
-    for seed in range(batch["first"], batch["first"] + batch["count"] * batch["step"], batch["step"]):
+    for seed in batch["seeds"]:
         try:
-            line = asdict(hunter.play(seed))
+            if batch["keep"]:
+                result = asyncio.run(run_once(campaign, seed, options))
+                line = {"seed": seed, **asdict(result), "path": str(result.path)}
+            else:
+                line = asdict(hunter.play(seed))
         except Exception as bug:  # noqa: BLE001 - the owner says it, with the seed
             line = {"seed": seed, "bug": f"{type(bug).__name__}: {bug}"}
-        print(json.dumps(line), file=told, flush=True)
+        print(json.dumps({"file": batch["file"], **line}), file=told, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""Processes that play batches of simulated runs (_worker.py), so many at a time; none of them outlives its owner."""
+"""Processes that play batches of simulated runs (_worker.py), so many at a time; none of them outlives its owner.
+
+A batch: `file`, `options` (as `encoded` makes them), `seeds`, and `keep`: with run directories.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,14 @@ import json
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from pytest_kcontroller.errors import KControllerError
 from pytest_kcontroller.runtime.nursery import Nursery
+
+if TYPE_CHECKING:
+    from kcontroller_chaos.runner import Options
 
 BATCH = 200
 """So many runs, then a new process: what a run's nodes held when they were killed stays in memory."""
@@ -20,11 +27,15 @@ LONGEST_LINE = 1 << 24
 Said = dict[str, Any]
 
 
-def batches(first: int, jobs: int) -> Iterator[tuple[int, int, int]]:
-    """(first seed, how many, step) for ever: `jobs` processes side by side leave no seed out, and none runs far ahead."""
+def encoded(options: Options) -> dict[str, Any]:
+    return {**asdict(options), "out": str(options.out)}
+
+
+def endless(first: int, jobs: int) -> Iterator[list[int]]:
+    """Seeds of one batch after the other: `jobs` processes side by side leave none out, and none runs far ahead."""
     while True:
         for offset in range(jobs):
-            yield first + offset, BATCH, jobs
+            yield list(range(first + offset, first + BATCH * jobs, jobs))
         first += BATCH * jobs
 
 

@@ -31,6 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--shard", default="1/1", metavar="I/N", help="only every N-th run, from the I-th on: for N jobs side by side"
     )
     run_parser.add_argument(
+        "--jobs", type=int, default=1, metavar="N", help="so many simulated runs at a time (default: %(default)s)"
+    )
+    run_parser.add_argument(
         "--max-seconds", type=_seconds, metavar="S", help="start no new run after so long (the last one is finished)"
     )
     run_parser.add_argument("--mutant", metavar="NAME", help="put a known bug back into every node")
@@ -69,10 +72,10 @@ def run(args: argparse.Namespace) -> int:
         return _plan.run(args)
     from kcontroller_chaos.campaign import load_campaign, parse_seeds
     from kcontroller_chaos.outcome import aggregate
-    from kcontroller_chaos.runner import Options, check
+    from kcontroller_chaos.runner import SIM, Options, check
     from pytest_kcontroller.cli._playing import Planned, play
     from pytest_kcontroller.cluster.zookeeper_source import image_of
-    from pytest_kcontroller.errors import UsageError
+    from pytest_kcontroller.errors import NotOnThisBackend, UsageError
 
     campaigns = [load_campaign(path) for path in args.files]
     try:
@@ -91,12 +94,19 @@ def run(args: argparse.Namespace) -> int:
     )
     for campaign in campaigns:
         check(campaign, options)
+    if args.jobs < 1:
+        raise UsageError(f"{args.jobs} is too small", where="--jobs", hint="1 or more")
+    if args.jobs > 1 and args.backend != SIM:
+        raise NotOnThisBackend(
+            "clusters of real processes are played one after the other",
+            hint="leave --jobs out, use --backend sim, or --shard on more machines",
+        )
     index, count = _shard(args.shard)
     planned = [Planned(campaign, seed) for campaign in campaigns for seed in seeds or campaign.seeds]
     mine = planned[index - 1 :: count]
     if not mine:
         print(f"--shard {args.shard}: there are only {len(planned)} runs, none for this shard", file=sys.stderr)
-    results = play(mine, options, max_seconds=args.max_seconds)
+    results = play(mine, options, max_seconds=args.max_seconds, jobs=args.jobs)
     return aggregate(result.status for result in results)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import io
 from typing import Any
 
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.runtime.ports import ConnectionClosedError, Stream, Transport
 from pytest_kcontroller.wire.frames import read_frame
-from pytest_kcontroller.wire.messages import APIS
+from pytest_kcontroller.wire.headers import framed_request, response_body
+from pytest_kcontroller.wire.messages import APIS, ApiKey
 
 
 class RequestClient:
@@ -21,7 +21,7 @@ class RequestClient:
 
     def __init__(self, transport: Transport, address: Address, *, client_id: str = "kcontroller") -> None:
         self.address = address
-        self._transport, self._client_id = transport, client_id
+        self._transport, self._client_id = transport, client_id.encode()
         self._stream: Stream | None = None
         self._turn = asyncio.Lock()
         self._correlation_id = 0
@@ -51,15 +51,17 @@ class RequestClient:
         stream = self._stream
         api = APIS[message.API_KEY]
         self._correlation_id = (self._correlation_id + 1) % 2**31
-        message.with_header(self._correlation_id, self._client_id)
-        stream.write(bytes(message.encode(version=api.max_version, header=True, framed=True)))
+        body = message.encode(version=api.max_version)
+        stream.write(framed_request(api.key, api.max_version, self._correlation_id, self._client_id, body))
         await stream.drain()
         payload = await read_frame(stream)
         answered = int.from_bytes(payload[:4], "big")
         if answered != self._correlation_id:
             raise ConnectionClosedError(f"{self.address} answered request {answered} instead of {self._correlation_id}")
         try:
-            return api.response.decode(io.BytesIO(payload), version=api.max_version, header=True)
+            return api.response.decode(
+                response_body(payload, tagged=api.key != ApiKey.API_VERSIONS), version=api.max_version
+            )
         except Exception as bad:
             raise ConnectionClosedError(f"{self.address} sent no {api.response.__name__}: {bad!r}") from bad
 

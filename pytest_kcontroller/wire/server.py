@@ -10,6 +10,7 @@ from typing import Any
 from pytest_kcontroller.runtime.ports import ConnectionClosedError, Stream
 from pytest_kcontroller.wire.errors import ErrorCode
 from pytest_kcontroller.wire.frames import read_frame
+from pytest_kcontroller.wire.headers import framed_response, request_body
 from pytest_kcontroller.wire.messages import APIS, Api, ApiKey, ApiVersionsResponse
 
 Handler = Callable[[Any], Awaitable[Any]]
@@ -57,13 +58,15 @@ async def _answer(
         refused(f"{peer} sent {api.key.name} version {version}; {api.min_version} to {api.max_version} are spoken here")
         return None
     try:
-        request = api.request.decode(io.BytesIO(payload), version=version, header=True)
+        if key == ApiKey.API_VERSIONS:
+            api.request.decode(io.BytesIO(payload), version=version, header=True)
+            return _framed(_api_versions(handlers, ErrorCode.NONE), version, correlation_id)
+        request = api.request.decode(request_body(payload), version=version)
     except Exception as bad:  # noqa: BLE001 - the codec raises anything for bytes that are not such a message
         refused(f"{peer} sent bytes that are no {api.key.name} version {version}: {bad!r}")
         return None
-    if key == ApiKey.API_VERSIONS:
-        return _framed(_api_versions(handlers, ErrorCode.NONE), version, correlation_id)
-    return _framed(await handlers[key](request), version, correlation_id)
+    response = await handlers[key](request)
+    return framed_response(correlation_id, response.encode(version=version))
 
 
 def _framed(response: Any, version: int, correlation_id: int) -> bytes:

@@ -29,8 +29,27 @@ def step():
 
 @hookimpl
 def kcontroller_mutants():
-    return [Mutant("UNREACHED", "x", "x", (("nobody.calls-this", lambda: 2),)),
-            Mutant("OUTDATED", "x", "x", (("no.such-seam", lambda: 2),))]
+    return [Mutant("UNREACHED", "x", "x", (("nobody.calls-this", lambda: 2),))]
+"""
+
+BROKEN = """
+import os
+from pytest_kcontroller.hookspecs import hookimpl
+
+class Raises:
+    name = "raises"
+    def assign(self, request, draw):
+        raise ZeroDivisionError("of mine")
+
+class Exits:
+    name = "exits"
+    def assign(self, request, draw):
+        print("my last words", flush=True)
+        os._exit(7)
+
+@hookimpl
+def kcontroller_assignment_strategies():
+    return [Raises, Exits]
 """
 
 NEVER_APPLIED = """
@@ -96,12 +115,19 @@ def test_a_mutant_that_no_run_reaches_is_not_called_a_survivor(tmp_path: Path) -
     assert "mutant UNREACHED: not reached" in done.stdout
 
 
-def test_a_mutant_that_does_not_apply_fails_the_hunt(tmp_path: Path) -> None:
-    (tmp_path / "my_mutants.py").write_text(UNREACHED)
-    done = hunt(tmp_path, CAMPAIGNS / "smoke.toml", "--plugin", "my_mutants", "--mutant", "OUTDATED")
+@pytest.mark.parametrize(
+    ("strategy", "said"),
+    [
+        ("raises", "smoke seed 1: ZeroDivisionError: of mine\n  -> the same again: kcontroller campaign run "),
+        ("exits", "a process that plays runs ended with status 7; last lines of its output:\n    my last words"),
+    ],
+)
+def test_what_breaks_a_run_is_said_and_fails_the_hunt(tmp_path: Path, strategy: str, said: str) -> None:
+    (tmp_path / "broken.py").write_text(BROKEN)
+    done = hunt(tmp_path, CAMPAIGNS / "smoke.toml", "--plugin", "broken", "--assignment", strategy)
     assert done.returncode == 3, done.stdout + done.stderr
-    assert "smoke seed 1: MutantDoesNotApplyError" in done.stderr
-    assert "--backend sim --seeds 1 --mutant OUTDATED" in done.stderr
+    assert said in done.stderr
+    assert strategy == "exits" or "--backend sim --seeds 1 --assignment raises --plugin broken" in done.stderr
 
 
 def test_runs_whose_faults_are_not_applied_are_kept_and_end_the_hunt(tmp_path: Path) -> None:

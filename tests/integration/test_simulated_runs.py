@@ -83,3 +83,21 @@ def test_containers_do_not_exist_in_simulated_time(tmp_path: Path) -> None:
     done = play(tmp_path, CAMPAIGNS / "smoke.toml", "--zookeeper", "container")
     assert done.returncode == 2
     assert "simulated time has no containers" in done.stderr
+
+
+def test_many_at_a_time_are_the_same_runs(tmp_path: Path) -> None:
+    files = [CAMPAIGNS / "smoke.toml", CAMPAIGNS / "zombie.toml"]
+    for jobs in (1, 2):
+        done = play(tmp_path / str(jobs), *files, "--seeds", "1..12", "--jobs", jobs)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "24 runs: 24 held" in done.stdout
+    found = [{run.parent.name + run.name[-3:]: digest(run) for run in (tmp_path / jobs).glob("*/*")} for jobs in "12"]
+    assert found[0] == found[1]
+    assert len(found[0]) == 24
+
+
+def test_real_clusters_are_not_played_side_by_side(tmp_path: Path) -> None:
+    command = [*PROGRAM, "campaign", "run", str(CAMPAIGNS / "smoke.toml"), "--jobs", "2", "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=scaled(60), check=False)
+    assert done.returncode == 2
+    assert "one after the other" in done.stderr

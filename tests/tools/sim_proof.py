@@ -81,12 +81,16 @@ def report(file: Path, seeds: str, least: float, work: Path, config: Path) -> in
         ("the same history in four processes", f"{equal} of {len(played)} seeds", equal == len(played) > 0),
         ("another history for another seed", f"{different} of {len(played)}", different == len(played) > 0),
     ]
-    for part, percent in lines_run(work / "lines", config).items():
+    missed = []
+    for part, (percent, places) in lines_run(work / "lines", config).items():
         rows.append((f"lines of {part} that ran", f"{percent:.1f} % (at least {least:g} %)", percent >= least))
+        missed += places if percent < least else []
     rows.append(("controller, broker, node and store import the simulator", ", ".join(aware) or "no", not aware))
     print(f"{file}, seeds {seeds}, PYTHONHASHSEED 0 and 1 x PYTHONMALLOC default and malloc")
     for what, value, well in rows:
         print(f"  {'ok ' if well else 'NOT'}  {what:<57}{value}")
+    for place in missed:
+        print(f"       did not run: {place}")
     verdicts = Counter(json.loads(run.read_text())["verdict"] for run in (work / "0").glob("*/*/run.json"))
     print(f"verdicts: {', '.join(f'{count} {verdict}' for verdict, count in sorted(verdicts.items()))}")
     whole = hashlib.sha256("".join(f"{seed} {histories[0][seed]}\n" for seed in sorted(played)).encode())
@@ -106,17 +110,18 @@ def digests(out: Path) -> dict[int, str]:
     return found
 
 
-def lines_run(data: Path, config: Path) -> dict[str, float]:
-    """Part -> percent of its lines."""
+def lines_run(data: Path, config: Path) -> dict[str, tuple[float, list[str]]]:
+    """Part -> percent of its lines that ran, and those that did not."""
     measured = coverage.Coverage(data_file=str(data), config_file=str(config))
     measured.load()
     found = {}
     for part in MEASURED:
-        lines = missing = 0
+        lines, missing, places = 0, 0, list[str]()
         for path in modules(PACKAGE / part):
-            _, executable, _, not_run, _ = measured.analysis2(str(path))
+            _, executable, _, not_run, numbers = measured.analysis2(str(path))
+            places += [f"{path.relative_to(PACKAGE)}: {numbers}"] if not_run else []
             lines, missing = lines + len(executable), missing + len(not_run)
-        found[part] = 100 * (lines - missing) / lines
+        found[part] = 100 * (lines - missing) / lines, places
     return found
 
 
