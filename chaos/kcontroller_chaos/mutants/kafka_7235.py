@@ -22,5 +22,5 @@ MUTANT = Mutant(
     description="A broker that restarts between two looks of the controller is told nothing, and hosts nothing.",
     source="https://issues.apache.org/jira/browse/KAFKA-7235",
     replacements=((SEAM, nobody),),
-    breaks=("replicas-hosted-after-healing", "metadata-equals-zookeeper"),
+    breaks=("replicas-hosted-after-healing", "metadata-agrees-after-healing"),
 )
