@@ -224,6 +224,8 @@ class Engine:
         status = await self.cluster.status(node)
         if status is None or not status.session:
             raise EnvironmentError_(f"node {node} has no session, so nothing can be observed of a fault on it")
+        if action.if_possible and status.raw.get("session_state") != "connected":
+            raise EnvironmentError_(f"node {node} is not connected to ZooKeeper now, so it cannot lose it")
         self.feed.poll()
         session = hex(status.session)
         if self.feed.find(lambda e: e["kind"] == "zk.txn" and e["type"] == "close-session" and e["session"] == session):

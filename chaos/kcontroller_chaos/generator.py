@@ -13,7 +13,7 @@ from pytest_kcontroller.runtime.rng import NamedRng
 
 STREAM = "schedule/generator"
 MOST_PARTITIONS, MOST_REPLICAS = 6, 3
-MOST_WRITES, MOST_REQUESTS = 6, 12
+MOST_WRITES, MOST_REQUESTS = 4, 12
 """A drawn crash point is at most so far ahead ..."""
 LONGEST_WAIT_US = 4_000_000
 """... and counts for at most so long, as one of the faults that go on."""

@@ -42,7 +42,7 @@ def digest(run: Path) -> str:
     return found.hexdigest()
 
 
-@pytest.mark.parametrize("name", ["smoke", "zombie"])
+@pytest.mark.parametrize("name", ["smoke", "zombie", "links"])
 def test_the_campaigns_of_real_clusters_hold_in_simulated_time(tmp_path: Path, name: str) -> None:
     done = play(tmp_path, CAMPAIGNS / f"{name}.toml", "--seeds", "1..20")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -60,6 +60,26 @@ def test_a_mutant_is_found_and_its_write_named(tmp_path: Path) -> None:
     violated = entries["no-stale-epoch-write"]
     assert violated["verdict"] == "violated"
     assert violated["witness"]["path"].startswith("/brokers/topics/late/partitions/")
+
+
+def test_whatever_is_drawn_holds_and_most_of_it_happens(tmp_path: Path) -> None:
+    done = play(tmp_path, CAMPAIGNS / "explore.toml", "--seeds", "1..10")
+    assert done.returncode == 0, done.stdout + done.stderr
+    statuses = [fault["status"] for run in runs(tmp_path).values() for fault in verdicts(run)["faults"]]
+    assert set(statuses) == {"healed", "skipped"}
+    assert statuses.count("healed") > len(statuses) / 3
+    assert all(
+        fault["why"]
+        for run in runs(tmp_path).values()
+        for fault in verdicts(run)["faults"]
+        if fault["status"] == "skipped"
+    )
+
+
+@pytest.mark.parametrize("noop", ["partition", "latency", "reset:control", "reset:zookeeper"])
+def test_a_fault_on_links_that_does_nothing_is_not_observed(tmp_path: Path, noop: str) -> None:
+    done = play(tmp_path, CAMPAIGNS / "links.toml", "--seeds", 1, "--noop-fault", noop)
+    assert done.returncode == 6, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("noop", ["session_expiry:natural", "session_expiry:server", "kill", "pause"])

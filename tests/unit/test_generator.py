@@ -1,0 +1,142 @@
+"""What `[generator]` draws: a function of the seed, within its limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kcontroller_chaos.actions import ADMIN, Action
+from kcontroller_chaos.campaign import Campaign, load_campaign
+from kcontroller_chaos.faults import kinds
+from kcontroller_chaos.keys import POINTS
+from kcontroller_chaos.runner import Options, check
+from kcontroller_chaos.schedule import Schedule, draw
+from pytest_kcontroller.errors import NotOnThisBackend, UsageError
+
+EXPLORE = Path(__file__).parents[2] / "chaos" / "campaigns" / "explore.toml"
+SEEDS = range(1, 51)
+HEAD = '[campaign]\nname = "x"\nduration_s = 20\n'
+TOPIC = '[[topics]]\nname = "t"\n'
+
+
+@pytest.fixture(scope="module")
+def explore() -> Campaign:
+    return load_campaign(EXPLORE)
+
+
+def drawn(campaign: Campaign) -> Iterator[Action]:
+    for seed in SEEDS:
+        yield from draw(campaign, seed).actions
+
+
+def loaded(tmp_path: Path, text: str) -> Campaign:
+    (tmp_path / "campaign.toml").write_text(text)
+    return load_campaign(tmp_path / "campaign.toml")
+
+
+def test_the_seed_alone_decides_and_a_saved_schedule_is_the_same(explore: Campaign, tmp_path: Path) -> None:
+    assert draw(explore, 7) == draw(explore, 7)
+    assert len({repr(draw(explore, seed).actions) for seed in (1, 2, 3)}) == 3
+    draw(explore, 7).save(tmp_path / "s")
+    assert Schedule.load(tmp_path / "s").actions == draw(explore, 7).actions
+
+
+def test_everything_that_is_named_is_drawn(explore: Campaign) -> None:
+    actions = list(drawn(explore))
+    assert explore.generator is not None
+    names = {action.kind if action.mode is None else f"{action.kind}:{action.mode}" for action in actions}
+    assert names == {*explore.generator.faults, *explore.generator.admin}
+    assert {(action.when or "").partition(":")[0] for action in actions} == {"", *POINTS}
+    targets = {str(action.target).partition(":")[0] for action in actions if action.what != ADMIN}
+    assert targets == {"any", "controller", "leader-of", "random"}
+
+
+def test_no_drawn_fault_is_planned_into_the_time_of_healing(explore: Campaign) -> None:
+    spec = explore.generator
+    assert spec is not None
+    limit_us = (explore.duration_s - spec.heal_before_end_s) * 1e6
+    for action in drawn(explore):
+        assert (action.at_us or 0) + (action.within_us or 0) + (action.duration_us or 0) <= limit_us
+        assert action.what == ADMIN or action.if_possible
+
+
+def test_never_more_faults_at_once_than_allowed(explore: Campaign) -> None:
+    spec = explore.generator
+    assert spec is not None
+    for seed in SEEDS:
+        spans = [
+            (a.at_us or 0, (a.at_us or 0) + (a.within_us or 0) + (a.duration_us or 0))
+            for a in draw(explore, seed).actions
+            if a.what != ADMIN
+        ]
+        for begin, _ in spans:
+            assert sum(1 for other, end in spans if other <= begin < end) <= spec.max_concurrent
+
+
+def test_a_fault_more_in_the_file_moves_no_drawn_one(tmp_path: Path) -> None:
+    text = HEAD + TOPIC + '[generator]\nfaults = ["kill", "pause"]\n'
+    alone = draw(loaded(tmp_path, text), 3).actions
+    both = draw(loaded(tmp_path, text + '[[faults]]\nkind = "depose"\nat_s = 1\n'), 3).actions
+    assert set(map(repr, alone)) < set(map(repr, both))
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        ("faults = []", "`generator.faults`: `faults` is empty"),
+        ('faults = ["kil"]', "did you mean `kill`"),
+        ('faults = ["kill:hard"]', "'kill:hard' is not known"),
+        ('faults = ["kill"]\nevery_s = [3, 1]', "the smaller one first"),
+        ('faults = ["kill"]\nlasting_s = 3', "3 is not [least, most]"),
+        ('faults = ["kill"]\ncrash_points = 2', "2 is more than 1"),
+        ('faults = ["kill"]\nheal_before_end_s = 30', "no fault can be healed 30 s before the end"),
+        ('faults = ["kill"]\ntargets = ["leader"]', "no partition whose leader could be drawn"),
+        ("every_s = [1, 2]", "the key `faults` is missing"),
+    ],
+)
+def test_a_bad_generator_is_named_with_line_and_key(tmp_path: Path, lines: str, says: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        loaded(tmp_path, f"{HEAD}[generator]\n{lines}\n")
+    assert says in str(raised.value)
+    assert "campaign.toml:" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        ('when = "write:0"', "'write:0' is no trigger"),
+        ('when = "write:x"', "did you mean `write:N`?"),
+        ('when = "write:1"\ntarget = "others"', "say `any`"),
+        ('when = "write:1"\nafter_ms = 5', "a crash point is a moment"),
+        ('when = "epoch.changed"\nat_s = 1', "either `at_s` or `when`"),
+        ('at_s = 1\ntarget = "any"', "`any` is for crash points"),
+        ('at_s = 1\nuntil = "write:1"', "is no trigger"),
+    ],
+)
+def test_a_bad_crash_point_is_named(tmp_path: Path, lines: str, says: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        loaded(tmp_path, f'{HEAD}[[faults]]\nkind = "kill"\n{lines}\n')
+    assert says in str(raised.value)
+
+
+@pytest.mark.parametrize("when", ["write:2", "written:1", "request:7"])
+def test_crash_points_are_refused_where_they_cannot_be(tmp_path: Path, when: str) -> None:
+    campaign = loaded(tmp_path, f'{HEAD}[[faults]]\nkind = "kill"\nwhen = "{when}"\n')
+    with pytest.raises(NotOnThisBackend, match="only simulated time has crash points"):
+        check(campaign, Options(backend="process"))
+    check(campaign, Options(backend="sim"))
+
+
+def test_what_a_generator_may_do_can_be_replaced_by_nothing(explore: Campaign) -> None:
+    """--noop-fault knows the kinds that are only drawn."""
+    check(explore, Options(backend="sim", noop_fault="partition:inbound"))
+    with pytest.raises(UsageError, match="has no fault"):
+        check(explore, Options(backend="sim", noop_fault="partition:nowhere"))
+
+
+def test_the_campaign_that_explores_may_do_everything_that_there_is(explore: Campaign) -> None:
+    assert explore.generator is not None
+    assert {name.partition(":")[0] for name in explore.generator.faults} == set(kinds())
+    assert not explore.faults, "it names no bug and reacts to no event"
