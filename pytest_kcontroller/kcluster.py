@@ -225,21 +225,10 @@ class KCluster:
             tree = await self._cluster.tree()
             owners = {tree.controller_owner}
             # a session's own broker znode is made after its handshake, so that a new czxid means a new session
-            stat = await self._broker_owner(node)
+            stat = await self._cluster.broker_owner(node)
             return f"session {session:#x} still owns znodes" if session in owners | {stat} else None
 
         self._wait_until(f"session {session:#x} ends", check, limit_s)
-
-    async def _broker_owner(self, node: int) -> int:
-        from pytest_kcontroller.zookeeper.session import GetData, NoNodeError
-        from pytest_kcontroller.zookeeper.znodes import broker_path
-
-        try:
-            found = await self._cluster.admin.submit(GetData(broker_path(node)))
-        except NoNodeError:
-            return 0
-        owner: int = found.stat.ephemeral_owner  # type: ignore[attr-defined]
-        return owner
 
     # --- waiting
 

@@ -18,8 +18,14 @@ from pytest_kcontroller.cluster.tree import Tree, read_tree, unconverged
 from pytest_kcontroller.errors import EnvironmentError_, NotOnThisBackend
 from pytest_kcontroller.plugin_manager import Plugins, load_plugins
 from pytest_kcontroller.runtime.rng import NamedRng
-from pytest_kcontroller.zookeeper.session import GetData, NoNodeError, SessionExpiredError, ZkSession
-from pytest_kcontroller.zookeeper.znodes import CONTROLLER, decode_controller
+from pytest_kcontroller.zookeeper.session import (
+    ConnectionLossError,
+    GetData,
+    NoNodeError,
+    SessionExpiredError,
+    ZkSession,
+)
+from pytest_kcontroller.zookeeper.znodes import CONTROLLER, broker_path, decode_controller
 
 T = TypeVar("T")
 
@@ -133,6 +139,20 @@ class ObservedCluster(ABC):
                 return await read(self.admin)
             except SessionExpiredError:
                 await self.renew_admin()
+            except ConnectionLossError:
+                await asyncio.sleep(POLL_S)  # it reconnects, or `admin` says that there is nobody any more
+
+    async def broker_owner(self, node: int) -> int:
+        """The session that owns the node's registration; 0: it is not registered."""
+
+        async def read(session: ZkSession) -> int:
+            try:
+                found = await session.submit(GetData(broker_path(node)))
+            except NoNodeError:
+                return 0
+            return int(getattr(getattr(found, "stat", None), "ephemeral_owner", 0))
+
+        return await self._with_admin(read)
 
     async def wait_until(self, what: str, check: Callable[[], Awaitable[str | None]], *, timeout_s: float) -> None:
         why: str | None = "it was not looked at"
@@ -184,15 +204,12 @@ class ObservedCluster(ABC):
 
     async def _registered(self, node: int) -> str | None:
         """What a node lacks to be ready, or None: it answers, and its session owns its registration."""
-        admin = self.admin  # raises if there is no ZooKeeper any more: it would be waited for in vain
+        owner = await self.broker_owner(node)  # first: it raises if there is no ZooKeeper any more
         status = await self.status(node)
         if status is None or not status.session:
             return "it has no ZooKeeper session yet" if status else "its control socket does not answer yet"
-        try:
-            found = await admin.submit(GetData(f"/brokers/ids/{node}"))
-        except NoNodeError:
+        if not owner:
             return "it is not registered in /brokers/ids yet"
-        owner = getattr(getattr(found, "stat", None), "ephemeral_owner", 0)
         return None if owner == status.session else "its registration belongs to an older session"
 
 
