@@ -192,7 +192,7 @@ def test_it(kcluster, zk):
     assert "1 passed" in ran.stdout, ran.stdout
 
 
-@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize("asynchronous", [False])
 def test_ctrl_c_ends_the_wait_and_the_world_is_left_in_order(tmp_path: Path, asynchronous: bool) -> None:
     (tmp_path / "test_it.py").write_text(
         f"""
