@@ -192,7 +192,7 @@ def test_it(kcluster, zk):
     assert "1 passed" in ran.stdout, ran.stdout
 
 
-@pytest.mark.parametrize("asynchronous", [False])
+@pytest.mark.parametrize("asynchronous", [False, True])
 def test_ctrl_c_ends_the_wait_and_the_world_is_left_in_order(tmp_path: Path, asynchronous: bool) -> None:
     (tmp_path / "test_it.py").write_text(
         f"""
@@ -200,15 +200,22 @@ import asyncio
 import os
 import signal
 
+waiting = True
+
 async def never():
-    os.kill(os.getpid(), signal.SIGINT)
+    if waiting:
+        os.kill(os.getpid(), signal.SIGINT)
     return "it does not come"
 
 def test_it(kcluster, chaos, zk):
     chaos.inject("session_expiry", mode="server")
     if {asynchronous}:
         async def work():
-            kcluster._wait_until("it comes", never, 1e9)
+            global waiting
+            try:
+                kcluster._wait_until("it comes", never, 1e9)
+            finally:
+                waiting = False
         asyncio.run(work())
     kcluster._wait_until("it comes", never, 1e9)
 """
