@@ -9,7 +9,6 @@ import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from pytest_kcontroller.cluster.timing import unscaled
@@ -74,20 +73,8 @@ class SimDriver:
             self._call_back()
 
     def _move(self, work: Coroutine[Any, Any, T]) -> T:
-        """A scheduler runs outside of event loops: an asynchronous test has one in its thread, and waits for another."""
         task = self._loop.create_task(work, name="test")
-        if asyncio._get_running_loop() is None:
-            return self._run(task)
-        with ThreadPoolExecutor(1) as outside:
-            running = outside.submit(self._run, task)
-            try:
-                return running.result()
-            except KeyboardInterrupt:
-                task.cancel()
-                raise
-
-    def _run(self, task: asyncio.Task[T]) -> T:
-        with unscaled(), installed(self._mutant), _interruptible(task):
+        with _outside_of_event_loops(), unscaled(), installed(self._mutant), _interruptible(task):
             try:
                 return self._loop.scheduler.run_until_complete(task)
             except asyncio.CancelledError:
@@ -124,10 +111,33 @@ class SimDriver:
 
 
 @contextlib.contextmanager
+def _outside_of_event_loops() -> Iterator[None]:
+    """Where a scheduler may run: the loop and the task of an asynchronous test stand still meanwhile.
+
+    In this thread, not in another one that the test would wait for: Ctrl-C can end such a wait, and two would run the
+    world. (asyncio documents _enter_task and _leave_task for those who write loops of their own.)
+    """
+    loop = asyncio._get_running_loop()
+    task = None if loop is None else asyncio.current_task(loop)
+    if loop is None:
+        yield
+        return
+    if task is not None:
+        asyncio.tasks._leave_task(loop, task)
+    asyncio._set_running_loop(None)
+    try:
+        yield
+    finally:
+        asyncio._set_running_loop(loop)
+        if task is not None:
+            asyncio.tasks._enter_task(loop, task)
+
+
+@contextlib.contextmanager
 def _interruptible(task: asyncio.Task[Any]) -> Iterator[None]:
     """A Ctrl-C ends what the test waits for, not whichever process of the world happens to run; a second one does."""
-    here = threading.current_thread() is threading.main_thread()
-    if not here or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not _pythons_own(before):
         yield
         return
 
@@ -139,4 +149,10 @@ def _interruptible(task: asyncio.Task[Any]) -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, before)
+
+
+def _pythons_own(handler: object) -> bool:
+    """The default one or that of asyncio.run, which only notes the first Ctrl-C for a loop that stands still here."""
+    function = getattr(handler, "func", handler)
+    return function is signal.default_int_handler or isinstance(getattr(function, "__self__", None), asyncio.Runner)
