@@ -102,6 +102,7 @@ class GeneratorSpec:
     targets: tuple[str, ...]
     admin: tuple[str, ...]
     crash_points: float
+    swarm: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ from kcontroller_chaos.campaign import is_crash_point
 from kcontroller_chaos.faults import work_of
 from kcontroller_chaos.feed import Feed, writer_is
 from kcontroller_chaos.group import Group
-from kcontroller_chaos.injection import NETWORK, FaultWork, Injection
+from kcontroller_chaos.injection import NETWORK, PROCESS, SESSION, FaultWork, Injection
 from kcontroller_chaos.player import FaultPlayer
 from kcontroller_chaos.schedule import Schedule
 from kcontroller_chaos.targets import resolve
@@ -136,7 +136,7 @@ class Engine:
 
     async def _play_fault(self, action: Action, schedule: Schedule) -> None:
         try:
-            members = [await self._injection(action, node) for node in await self._resolve(action, schedule)]
+            members = await self._injections(action, await self._resolve(action, schedule))
         except KControllerError as failed:
             self._cannot(action, str(failed))
             return
@@ -167,7 +167,10 @@ class Engine:
         await self._strike(action, members, AtPoint(work_of(action.kind, action.mode)))
 
     async def _strike(self, action: Action, members: list[Injection], work: FaultWork) -> None:
-        claimed = [(claim, None if claim == NETWORK else member.node) for member in members for claim in work.claims]
+        single = len(members) == 1
+        claimed = [(claim, _whose(claim, member)) for member in members for claim in work.claims]
+        if not single and PROCESS in work.claims:  # no link has anybody left at its other end who could be asked
+            claimed.append((NETWORK, None))
         other = next((self.claims[claim] for claim in claimed if claim in self.claims), None)
         if action.if_possible and other is not None:
             if isinstance(work, AtPoint):
@@ -176,7 +179,6 @@ class Engine:
             return
         if work.ends_session:
             self.excused += [member.session for member in members]
-        single = len(members) == 1
         if not single:
             work = Group(work, members)
         if self.noop in (action.kind, f"{action.kind}:{action.mode}"):
@@ -184,7 +186,7 @@ class Engine:
         on = members[0]
         fields = _identity(action)
         fields |= {"node": on.node if single else None, "session": hex(on.session) if single else None}
-        self.record("fault.asked", **fields)
+        self.record("fault.asked", **fields, nodes=[member.node for member in members])
         mine = {claim: action.id for claim in claimed if claim not in self.claims}
         self.claims.update(mine)
         try:
@@ -219,6 +221,18 @@ class Engine:
                 raise EnvironmentError_(f"for {scaled(TARGET_S):g} s no node was {action.target!r}")
             await self.clock.sleep_us(POLL_US)
         return nodes
+
+    async def _injections(self, action: Action, nodes: Sequence[int]) -> list[Injection]:
+        """On all of them; `if_possible`, on those that can be hit now. Raises EnvironmentError_ if there is none."""
+        members, failures = list[Injection](), list[KControllerError]()
+        for node in nodes:
+            try:
+                members.append(await self._injection(action, node))
+            except KControllerError as failed:
+                failures.append(failed)
+        if failures and not (members and action.if_possible):
+            raise failures[0]
+        return members
 
     async def _injection(self, action: Action, node: int) -> Injection:
         status = await self.cluster.status(node)
@@ -274,6 +288,11 @@ class Engine:
             if (metadata := await self.cluster.metadata(node)) is not None:
                 self.record("node.metadata", node=node, metadata=metadata)
         self.record("zk.tree", **(await self.cluster.tree()).record())
+
+
+def _whose(claim: str, member: Injection) -> int | None:
+    """What a claim is on. Two sessions of a node, one after the other, are two."""
+    return {NETWORK: None, SESSION: member.session}.get(claim, member.node)
 
 
 def _identity(action: Action) -> dict[str, Any]:

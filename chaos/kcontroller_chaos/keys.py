@@ -20,6 +20,7 @@ EVENTS = ("epoch.changed", "leader.elected")
 TRIGGERS = ("observed:FAULT", "healed:FAULT", "answered:FAULT", *EVENTS, *(f"{point}:N" for point in POINTS))
 ADMIN_ACTIONS = ("create_topic",)
 DRAWN_TARGETS = ("controller", "leader", "random")
+DRAWABLE_TARGETS = (*DRAWN_TARGETS, "others")
 REASONS = ("offline", "reassigned", "preferred", "controlled_shutdown")
 
 
@@ -178,7 +179,7 @@ def generator_section() -> Section:
                 "names",
                 "of faults; leader: of a drawn partition",
                 list(DRAWN_TARGETS),
-                choices=DRAWN_TARGETS,
+                choices=DRAWABLE_TARGETS,
             ),
             Key(
                 "admin",
@@ -187,6 +188,7 @@ def generator_section() -> Section:
                 [],
                 choices=ADMIN_ACTIONS,
             ),
+            Key("swarm", "boolean", "each seed draws only some of the faults and targets, so that combinations of a few come up", False),
             Key("crash_points", "number", "share of faults that strike at a drawn crash point (sim only)", 0, least=0),
         ),
         optional=True,

@@ -97,6 +97,10 @@ class Cluster(Protocol):
         """What is said on this link is late by so much, in both directions; 0: not any more."""
         ...
 
+    async def zookeeper_round_trip_us(self, node: int) -> int | None:
+        """How long a question to ZooKeeper and its answer take on the node's link to it; None: no answer in time."""
+        ...
+
     async def reset(self, source: str, target: str, plane: str) -> None:
         """Its open connections break for both ends; new ones can be made."""
         ...

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Self
 
 from pytest_kcontroller.cluster.admin import AdminSession
-from pytest_kcontroller.cluster.api import NodeStatus
+from pytest_kcontroller.cluster.api import ZOOKEEPER, NodeStatus
 from pytest_kcontroller.cluster.base import ClusterSettings, ObservedCluster, gather_all, status_of
 from pytest_kcontroller.cluster.duplicate import close_session
 from pytest_kcontroller.cluster.links import Links
 from pytest_kcontroller.cluster.node_process import NodeProcess, short_temporary
 from pytest_kcontroller.cluster.processes import temporary_name
 from pytest_kcontroller.cluster.timing import scaled
-from pytest_kcontroller.cluster.zookeeper import ZooKeeper
+from pytest_kcontroller.cluster.zookeeper import ZooKeeper, four_letter_word
 from pytest_kcontroller.cluster.zookeeper_source import start_zookeeper
 from pytest_kcontroller.errors import EnvironmentError_
 from pytest_kcontroller.model.cluster import Address
@@ -229,6 +229,12 @@ class ProcessCluster(ObservedCluster):
     async def reset(self, source: str, target: str, plane: str) -> None:
         await self.links.disable(source, target, plane)
         await self.links.enable(source, target, plane)
+
+    async def zookeeper_round_trip_us(self, node: int) -> int | None:
+        loop = asyncio.get_running_loop()
+        began_s = loop.time()
+        answer = await four_letter_word(self.links.address(str(node), ZOOKEEPER, "zk"), "srvr")
+        return round((loop.time() - began_s) * 1e6) if answer else None
 
     def route(self, source: str, target: str) -> tuple[Transport, Address]:
         return SocketTransport(), self.links.address(source, target, "control")

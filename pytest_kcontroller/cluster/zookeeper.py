@@ -67,16 +67,7 @@ class ZooKeeper(ABC):
 
     async def four_letter_word(self, word: str, limit_s: float = ANSWER_S) -> str:
         """The server's answer to `srvr`, `cons`, `dump`, ...; empty if it does not answer."""
-        try:
-            async with asyncio.timeout(scaled(limit_s)):
-                reader, writer = await asyncio.open_connection(self.address.host, self.address.port)
-                try:
-                    writer.write(word.encode())
-                    return (await reader.read(-1)).decode(errors="replace")
-                finally:
-                    writer.close()
-        except (OSError, TimeoutError):
-            return ""
+        return await four_letter_word(self.address, word, limit_s)
 
     async def version(self) -> str:
         """As the server itself says, `3.9.3`; "unknown" if it does not."""
@@ -107,3 +98,17 @@ class ZooKeeper(ABC):
         """After the server's end: as export_log, and what it was copied from is removed."""
         self.export_log(to)
         shutil.rmtree(self.txn_log_directory, ignore_errors=True)
+
+
+async def four_letter_word(address: Address, word: str, limit_s: float = ANSWER_S) -> str:
+    """What answers there to `srvr`, `cons`, `dump`, ...; empty if nothing does within `limit_s`, scaled."""
+    try:
+        async with asyncio.timeout(scaled(limit_s)):
+            reader, writer = await asyncio.open_connection(address.host, address.port)
+            try:
+                writer.write(word.encode())
+                return (await reader.read(-1)).decode(errors="replace")
+            finally:
+                writer.close()
+    except (OSError, TimeoutError):
+        return ""

@@ -10,7 +10,7 @@ from typing import Self
 from pytest_kcontroller.cluster.admin import TIMEOUT_MS
 from pytest_kcontroller.cluster.api import ZOOKEEPER, NodeStatus
 from pytest_kcontroller.cluster.base import ClusterSettings, ObservedCluster, status_of
-from pytest_kcontroller.errors import EnvironmentError_, NotOnThisBackend, StartError
+from pytest_kcontroller.errors import EnvironmentError_, StartError
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.node.main import Node
 from pytest_kcontroller.node.settings import NodeSettings
@@ -342,10 +342,14 @@ class SimCluster(ObservedCluster):
             self._world.network.link(_machine(source), _machine(target)).mend()
 
     async def slow(self, source: str, target: str, plane: str, *, delay_ms: int) -> None:
-        if ZOOKEEPER in (source, target):
-            raise NotOnThisBackend("the simulated link to ZooKeeper has one delay", hint="slow a link between nodes")
         late_us = delay_ms * 1000
+        if ZOOKEEPER in (source, target):
+            self._world.zookeeper.link(_machine(source if target == ZOOKEEPER else target)).slow(late_us)
+            return
         self._world.network.link(_machine(source), _machine(target)).slow(LEAST_US + late_us, MOST_US + late_us)
+
+    async def zookeeper_round_trip_us(self, node: int) -> int | None:
+        return await self._world.zookeeper.link(self._node(node).machine).round_trip_us(self._loop)
 
     async def reset(self, source: str, target: str, plane: str) -> None:
         if ZOOKEEPER in (source, target):

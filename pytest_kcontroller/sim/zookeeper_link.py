@@ -196,6 +196,7 @@ class ZkLink:
 
     def __init__(self, server: SimZooKeeper, name: str, delay_us: int, rng: NamedRng) -> None:
         self.server, self.name, self.delay_us = server, name, delay_us
+        self._least_us = delay_us
         self.draw = rng.stream(f"zookeeper/{name}")
         self.is_cut, self.is_held = False, False
         self.follower: Follower | None = None
@@ -229,6 +230,18 @@ class ZkLink:
 
     def drawn(self, most: int) -> int:
         return self.draw.randint(0, most) if most else 0
+
+    def slow(self, late_us: int) -> None:
+        """From now on everything is late by so much in each direction; 0: not any more."""
+        self.delay_us = self._least_us + late_us
+
+    async def round_trip_us(self, loop: SimLoop) -> int:
+        """How long a question from a process on `loop`, which changes nothing, and its answer are on the way."""
+        began_us, answered = self.server.loop.scheduler.now_us, loop.create_future()
+        there, back = Pipe(self.server.loop), Pipe(loop)
+        there.send(self.delay_us, lambda: back.send(self.delay_us, answered.set_result, None))
+        await asyncio.shield(answered)
+        return self.server.loop.scheduler.now_us - began_us
 
     def follow(self, lag_us: int) -> None:
         """The process talks to a follower from now on, which lags behind; its connections are reset as by a move.

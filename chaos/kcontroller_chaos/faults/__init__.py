@@ -33,7 +33,7 @@ class Fault:
     """Mode (or "") -> what makes the FaultWork."""
 
     @classmethod
-    def drawn(cls, draw: Random) -> dict[str, Any]:
+    def drawn(cls, draw: Random, mode: str | None) -> dict[str, Any]:
         """The parameters of one that the generator makes: the defaults, unless the kind draws some."""
         return asdict(cls())
 

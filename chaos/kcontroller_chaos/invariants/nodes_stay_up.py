@@ -34,7 +34,12 @@ def check(history: History) -> Verdict:
 def unplanned_exits(history: History) -> list[Event]:
     """Ends of processes before the run's own end that no kill fault on that node explains."""
     ended_us = min((int(event["t_us"]) for event in history.of("zk.tree", "run.ended")), default=None)
-    kills = [(event["node"], event["t_us"]) for event in history.of("fault.asked") if event["fault_kind"] == "kill"]
+    kills = [
+        (node, event["t_us"])
+        for event in history.of("fault.asked")
+        if event["fault_kind"] == "kill"
+        for node in event.get("nodes", [event["node"]])
+    ]
 
     def planned(event: Event) -> bool:
         return event["status"] == SIGKILLED and any(n == event["node"] and t <= event["t_us"] for n, t in kills)
