@@ -30,6 +30,7 @@ TARGET_S = 5.0
 UNTIL_S = 10.0
 """What a fault is healed on (`until`) comes within this time, or it is healed without it."""
 POLL_US = 20_000
+ENDS_OF_A_LINK = 2
 
 
 class Noop:
@@ -169,8 +170,8 @@ class Engine:
     async def _strike(self, action: Action, members: list[Injection], work: FaultWork) -> None:
         single = len(members) == 1
         claimed = [(claim, _whose(claim, member)) for member in members for claim in work.claims]
-        if not single and PROCESS in work.claims:  # no link has anybody left at its other end who could be asked
-            claimed.append((NETWORK, None))
+        if PROCESS in work.claims and len(self._free({member.node for member in members})) < ENDS_OF_A_LINK:
+            claimed.append((NETWORK, None))  # no link would have somebody at its other end who could be asked
         other = next((self.claims[claim] for claim in claimed if claim in self.claims), None)
         if action.if_possible and other is not None:
             if isinstance(work, AtPoint):
@@ -194,6 +195,10 @@ class Engine:
         finally:
             for claim in mine:
                 del self.claims[claim]
+
+    def _free(self, but: set[int]) -> list[int]:
+        """The running nodes, but these, that are in the hands of no fault."""
+        return [node for node in self.cluster.running if node not in but and (PROCESS, node) not in self.claims]
 
     def _until(self, action: Action) -> Callable[[], Awaitable[object]] | None:
         if (duration_us := action.duration_us) is not None:

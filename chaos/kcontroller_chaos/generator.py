@@ -19,6 +19,8 @@ from pytest_kcontroller.runtime.rng import NamedRng
 
 STREAM = "schedule/generator"
 MOST_PARTITIONS, MOST_REPLICAS = 6, 3
+DOWN = "kill"
+"""The fault of a node that is down."""
 MEAN_WRITES, MEAN_REQUESTS = 2, 5
 """A drawn crash point is so far ahead on the average, most often at the very next one (geometric) ..."""
 LONGEST_WAIT_US = 4_000_000
@@ -35,9 +37,11 @@ def generate(
     """In the order of time. No drawn fault lasts into the last `heal_before_end_s`, as far as that is in its hands."""
     times = rng.stream(STREAM)
     admin_share = len(spec.admin) / len((*spec.faults, *spec.admin))
-    spec = _swarm(spec, times) if spec.swarm else spec
     end_us = _us(duration_s - spec.heal_before_end_s)
     actions: list[Action] = []
+    if spec.swarm:
+        actions += _down(spec, nodes, end_us, times)
+        spec = _swarm(spec, times)
     ends: list[int] = []
     """When the faults that go on are over."""
     at_us, provoke = 0, False
@@ -73,6 +77,26 @@ def _swarm(spec: GeneratorSpec, draw: random.Random) -> GeneratorSpec:
         targets=tuple(draw.sample(targets, draw.randint(1, len(targets)))),
         crash_points=draw.uniform(0, spec.crash_points),
     )
+
+
+def _down(spec: GeneratorSpec, nodes: int, end_us: int, draw: random.Random) -> list[Action]:
+    """In half of the seeds some of the nodes are down all the time: few others are there who could step in."""
+    if DOWN not in spec.faults or nodes == 1 or draw.random() < 0.5:
+        return []
+    down = draw.sample(range(nodes), draw.randint(1, nodes - 1))
+    return [
+        Action(
+            id=f"drawn-{number}",
+            what=FAULT,
+            kind=DOWN,
+            stream=f"{STREAM}-{number}",
+            target=f"node:{node}",
+            at_us=0,
+            duration_us=end_us,
+            if_possible=True,
+        )
+        for number, node in enumerate(sorted(down))
+    ]
 
 
 def _admin(kind: str, number: int, stream: str, at_us: int, nodes: int, draw: random.Random) -> Action:
