@@ -48,5 +48,4 @@ async def _leader(cluster: Cluster, partition: str) -> int | None:
     topic, _, number = partition.rpartition("-")
     if not number.isdigit():
         return None
-    now = (await cluster.tree()).partitions.get(TopicPartition(topic, int(number)))
-    return None if now is None or now.state is None or now.state.leader < 0 else now.state.leader
+    return await cluster.leader(TopicPartition(topic, int(number)))

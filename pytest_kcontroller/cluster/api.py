@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pytest_kcontroller.cluster.tree import Tree
-from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.model.cluster import Address, TopicPartition
 from pytest_kcontroller.runtime.ports import Transport
 from pytest_kcontroller.zookeeper.session import ZkSession
 
@@ -123,6 +123,10 @@ class Cluster(Protocol):
     ) -> None: ...
 
     async def tree(self) -> Tree: ...
+    async def leader(self, partition: TopicPartition) -> int | None:
+        """As its state znode says; None: it has none."""
+        ...
+
     async def controller(self) -> int | None: ...
     async def broker_owner(self, node: int) -> int:
         """The session that owns the node's registration; 0: it is not registered."""

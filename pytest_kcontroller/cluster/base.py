@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 
 from pytest_kcontroller.cluster.api import NodeStatus
 from pytest_kcontroller.cluster.topics import assign, write_topic
-from pytest_kcontroller.cluster.tree import Tree, read_tree, unconverged
+from pytest_kcontroller.cluster.tree import Tree, read_leader, read_tree, unconverged
 from pytest_kcontroller.errors import EnvironmentError_, NotOnThisBackend
+from pytest_kcontroller.model.cluster import TopicPartition
 from pytest_kcontroller.plugin_manager import Plugins, load_plugins
 from pytest_kcontroller.runtime.rng import NamedRng
 from pytest_kcontroller.zookeeper.session import (
@@ -121,6 +122,9 @@ class ObservedCluster(ABC):
 
     async def tree(self) -> Tree:
         return await self._with_admin(read_tree)
+
+    async def leader(self, partition: TopicPartition) -> int | None:
+        return await self._with_admin(lambda session: read_leader(session, partition))
 
     async def controller(self) -> int | None:
         async def read(session: ZkSession) -> int | None:

@@ -7,15 +7,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_kcontroller.model.cluster import Assignment, Broker, LeaderAndIsr, TopicPartition
+from pytest_kcontroller.model.cluster import NO_LEADER, Assignment, Broker, LeaderAndIsr, TopicPartition
 from pytest_kcontroller.zookeeper.session import (
     Children,
     ConnectionLossError,
     GetChildren,
     GetData,
+    MultiRead,
     Node,
     NoNodeError,
-    Request,
+    ReadOp,
     ZkSession,
 )
 from pytest_kcontroller.zookeeper.znodes import (
@@ -32,6 +33,8 @@ from pytest_kcontroller.zookeeper.znodes import (
     state_path,
     topic_path,
 )
+
+READS_PER_REQUEST = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +109,16 @@ async def read_tree(session: ZkSession) -> Tree:
     )
 
 
+async def read_leader(session: ZkSession, tp: TopicPartition) -> int | None:
+    """As the partition's state znode names it; None: nobody. Raises SessionExpiredError."""
+    path = state_path(tp)
+    (node,) = await _nodes(session, [path])
+    leader = NO_LEADER if node is None else decode_state(tp, node.data, node.stat.version).leader
+    return None if leader == NO_LEADER else leader
+
+
 async def _nodes(session: ZkSession, paths: list[str]) -> list[Node | None]:
-    """Pipelined reads, in order; None: no such znode."""
+    """In order; None: no such znode."""
     found = await _all(session, [GetData(path) for path in paths])
     return [node if isinstance(node, Node) else None for node in found]
 
@@ -117,16 +128,23 @@ async def _children(session: ZkSession, path: str) -> list[str]:
     return list(found.names) if isinstance(found, Children) else []
 
 
-async def _all(session: ZkSession, requests: list[Request]) -> list[object]:
+async def _all(session: ZkSession, reads: list[ReadOp]) -> list[object]:
+    """Pipelined requests with READS_PER_REQUEST each."""
+    parts = [tuple(reads[at : at + READS_PER_REQUEST]) for at in range(0, len(reads), READS_PER_REQUEST)]
     while True:
-        futures = [session.submit(request) for request in requests]
-        results = await asyncio.gather(*futures, return_exceptions=True)
-        if any(isinstance(result, ConnectionLossError) for result in results):
+        answers = await asyncio.gather(*(session.submit(MultiRead(part)) for part in parts), return_exceptions=True)
+        if any(isinstance(answer, ConnectionLossError) for answer in answers):
             continue
+        results: list[object] = []
+        for answer in answers:
+            if isinstance(answer, BaseException):
+                raise answer
+            assert isinstance(answer, tuple)
+            results += answer
         for result in results:
             if isinstance(result, BaseException) and not isinstance(result, NoNodeError):
                 raise result
-        return list(results)
+        return results
 
 
 def unconverged(

@@ -95,7 +95,7 @@ class LatencyFault(Fault):
     modes: ClassVar[tuple[str, ...]] = ("control", "zookeeper")
     mode_help: ClassVar = {
         "control": "on its connections to the other nodes and theirs to it",
-        "zookeeper": "on its connection to ZooKeeper: it sees and writes late; with half the session time-out it may lose it",
+        "zookeeper": "on its connection to ZooKeeper: it sees and writes late; half the session time-out may cost it",
     }
     example: ClassVar[str] = """\
 [[faults]]
