@@ -188,7 +188,12 @@ def generator_section() -> Section:
                 [],
                 choices=ADMIN_ACTIONS,
             ),
-            Key("swarm", "boolean", "each seed draws only some of the faults and targets, so that combinations of a few come up", False),
+            Key(
+                "swarm",
+                "boolean",
+                "each seed draws only some of the faults and targets, so that combinations of a few come up",
+                False,
+            ),
             Key("crash_points", "number", "share of faults that strike at a drawn crash point (sim only)", 0, least=0),
         ),
         optional=True,

@@ -247,7 +247,8 @@ class Machines:
         """Leaders' own changes of the ISR; what could be written. The others are read anew."""
         written, stale = await self._set(dict(wanted))
         self.context.leadership.update(written)
-        self._tell_metadata(written)
+        if written:  # else it would be told for nothing, and whoever was refused would ask again at once
+            self._tell_metadata(written)
         await self.refresh(stale)
         return written
 

@@ -82,7 +82,7 @@ def test_a_fault_on_links_that_does_nothing_is_not_observed(tmp_path: Path, noop
     assert done.returncode == 6, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("noop", ["session_expiry:natural", "session_expiry:server", "kill", "pause"])
+@pytest.mark.parametrize("noop", ["session_expiry:natural", "session_expiry:server", "kill", "kill:sigkill", "pause"])
 def test_a_fault_that_does_nothing_is_not_observed(tmp_path: Path, noop: str) -> None:
     done = play(tmp_path, CAMPAIGNS / "smoke.toml", "--seeds", 1, "--noop-fault", noop)
     assert done.returncode == 6, done.stdout + done.stderr
