@@ -88,6 +88,13 @@ def test_a_fault_that_does_nothing_is_not_observed(tmp_path: Path, noop: str) ->
     assert done.returncode == 6, done.stdout + done.stderr
 
 
+def test_an_orderly_stop_that_does_nothing_is_not_observed(tmp_path: Path) -> None:
+    campaign = CAMPAIGNS / "mutants" / "KAFKA-14140.toml"
+    done = play(tmp_path, campaign, "--seeds", 1, "--noop-fault", "kill:sigterm")
+    assert done.returncode == 6, done.stdout + done.stderr
+    assert "not observed: fault-1 (kill:sigterm)" in done.stdout
+
+
 def test_one_seed_is_one_history_in_every_process(tmp_path: Path) -> None:
     digests = []
     for hash_seed, malloc in (("0", "default"), ("0", "malloc"), ("1", "default"), ("1", "malloc")):
