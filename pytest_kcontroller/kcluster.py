@@ -167,7 +167,7 @@ class KCluster:
         self._driver.call(self._cluster.kill(node))
 
     def stop(self, node: int) -> None:
-        """SIGTERM; returns when the process has ended."""
+        """SIGTERM: a controlled shutdown, and the end of its session; returns when the process has ended."""
         self._act("stop", node)
         self.backend.ending.add(node)
         self._paused.discard(node)

@@ -139,6 +139,8 @@ _TOLD = {
     "leader.elected": "it elected leader {leader} for {topic}-{partition} (leader epoch {leader_epoch}, "
     "controller epoch {epoch}, {reason})",
     "leader.answered": "leader {leader} of {topic}-{partition} answered LeaderAndIsr (leader epoch {leader_epoch})",
+    "controller.controlled-shutdown": "broker {broker} is shutting down and still leads {remaining}",
+    "broker.controlled-shutdown": "it is about to stop, after a controlled shutdown; remaining {remaining}, trouble {why}",
     "broker.isr-changed": "the ISR of {topic}-{partition} became {isr}",
     "selector.bad-answer": "the selector {plugin} gave a bad answer for {topic}-{partition}: {why}",
     "hold.reached": "a task waits at {point}",

@@ -8,8 +8,9 @@ from typing import Any
 from pytest_kcontroller.broker.isr import IsrSender
 from pytest_kcontroller.broker.metadata import MetadataCache, PartitionMetadata
 from pytest_kcontroller.broker.replicas import LeaderOrder, Replica, Replicas, StopOrder
+from pytest_kcontroller.broker.shutdown import ShutdownLimits, ShutdownResult, controlled_shutdown
 from pytest_kcontroller.model.cluster import UNKNOWN_EPOCH, Address, Broker, TopicPartition
-from pytest_kcontroller.runtime.ports import Transport
+from pytest_kcontroller.runtime.ports import Clock, Transport
 from pytest_kcontroller.wire.errors import ErrorCode
 from pytest_kcontroller.wire.messages import (
     ApiKey,
@@ -47,6 +48,7 @@ class BrokerHalf:
         self.broker_epoch = UNKNOWN_EPOCH
         """The czxid of our registration; -1 before the first."""
         self._broker, self._record, self._link = broker, record, address_of
+        self._transport = transport
         self.isr = IsrSender(
             broker,
             self.replicas,
@@ -74,6 +76,18 @@ class BrokerHalf:
     async def run(self) -> None:
         """The broker's own work, until it is cancelled."""
         await self.isr.run()
+
+    async def ask_for_shutdown(self, clock: Clock, limits: ShutdownLimits) -> ShutdownResult:
+        """Asks the controller to relieve this broker, which is about to stop."""
+        return await controlled_shutdown(
+            self._broker,
+            self.metadata,
+            limits,
+            transport=self._transport,
+            clock=clock,
+            address_of=self._address_of,
+            broker_epoch=lambda: self.broker_epoch,
+        )
 
     def _address_of(self, broker: int) -> Address | None:
         if (link := self._link(broker)) is not None:

@@ -58,8 +58,12 @@ class Cluster(Protocol):
         """SIGKILL; returns the observed exit status (-9)."""
         ...
 
+    async def terminate(self, node: int) -> None:
+        """SIGTERM; returns at once."""
+        ...
+
     async def stop_node(self, node: int) -> int:
-        """SIGTERM; returns the observed exit status."""
+        """SIGTERM: a controlled shutdown, then the end; returns the observed exit status."""
         ...
 
     async def restart(self, node: int) -> None:

@@ -178,6 +178,9 @@ class ProcessCluster(ObservedCluster):
     async def kill(self, node: int) -> int:
         return await self.process(node).kill(scaled(10))
 
+    async def terminate(self, node: int) -> None:
+        self.process(node).ask_to_end()
+
     async def stop_node(self, node: int) -> int:
         return await self.process(node).terminate(scaled(10))
 

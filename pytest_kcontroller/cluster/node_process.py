@@ -127,8 +127,12 @@ class NodeProcess:
         return await self._end_by(signal.SIGKILL, timeout_s)
 
     async def terminate(self, timeout_s: float) -> int:
-        """SIGTERM; as `kill`."""
+        """SIGTERM, to which a node answers with a controlled shutdown; as `kill`."""
         return await self._end_by(signal.SIGTERM, timeout_s)
+
+    def ask_to_end(self) -> None:
+        """SIGTERM; waits for nothing. Raises EnvironmentError_."""
+        self._signal(signal.SIGTERM)
 
     def pause(self) -> None:
         self._signal(signal.SIGSTOP)
@@ -140,12 +144,16 @@ class NodeProcess:
         self._paused = False
 
     async def end(self, timeout_s: float) -> None:
-        """However it is: continued, asked to end, and killed if it does not within `timeout_s`."""
+        """However it is: continued, asked to end, and killed if it does not within `timeout_s`.
+
+        By SIGINT, without a controlled shutdown: at the end of a run everybody ends, so nobody could take over. Kafka tries
+        all the same, and each of its brokers waits for the others.
+        """
         if not self.alive:
             return
         self.resume()
         try:
-            await self.terminate(timeout_s)
+            await self._end_by(signal.SIGINT, timeout_s)
         except EnvironmentError_:
             if self.alive:
                 await self.kill(timeout_s)

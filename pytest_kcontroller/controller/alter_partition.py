@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from pytest_kcontroller.controller.context import Context
 from pytest_kcontroller.model.cluster import LeaderAndIsr, TopicPartition
+from pytest_kcontroller.runtime.seams import seam
 from pytest_kcontroller.wire.errors import ErrorCode
 
 
@@ -43,6 +44,12 @@ def check(context: Context, tp: TopicPartition, wish: IsrWish) -> ErrorCode | Le
         return ErrorCode.INVALID_UPDATE_VERSION
     if wish.recovering and (len(wish.isr) > 1 or not current.recovering):
         return ErrorCode.INVALID_REQUEST
-    if not wish.isr or any(not context.live(replica) for replica in wish.isr):
+    if not wish.isr or not all(may_be_in_sync(context, replica) for replica in wish.isr):
         return ErrorCode.INELIGIBLE_REPLICA
     return replace(current, isr=wish.isr, recovering=wish.recovering, controller_epoch=context.epoch)
+
+
+@seam("controller.may-be-in-sync")
+def may_be_in_sync(context: Context, replica: int) -> bool:
+    """Who is dead or shutting down is not taken into an ISR, whatever the leader has seen of it (KAFKA-14140)."""
+    return context.live(replica)

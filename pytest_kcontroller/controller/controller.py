@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from pytest_kcontroller.controller.alter_partition import IsrWish, check, check_broker
@@ -15,7 +15,7 @@ from pytest_kcontroller.controller.events import Event, EventQueue
 from pytest_kcontroller.controller.loading import load_brokers, load_topics
 from pytest_kcontroller.controller.machines import Machines
 from pytest_kcontroller.controller.states import PartitionState
-from pytest_kcontroller.model.cluster import Address, Broker, LeaderAndIsr, TopicPartition
+from pytest_kcontroller.model.cluster import UNKNOWN_EPOCH, Address, Broker, LeaderAndIsr, TopicPartition
 from pytest_kcontroller.runtime.nursery import Nursery
 from pytest_kcontroller.runtime.ports import Runtime
 from pytest_kcontroller.runtime.seams import seam
@@ -25,7 +25,9 @@ from pytest_kcontroller.wire.messages import (
     AlteredTopic,
     AlterPartitionResponse,
     ApiKey,
+    ControlledShutdownResponse,
     LeaderAndIsrRequest,
+    RemainingPartition,
     topic_id_text,
 )
 from pytest_kcontroller.zookeeper.session import SessionEvent, SessionExpiredError, WatchEvent, WatchKind
@@ -81,7 +83,10 @@ class Controller:
         return self._phase
 
     def handlers(self) -> Mapping[int, Callable[[Any], Awaitable[Any]]]:
-        return {int(ApiKey.ALTER_PARTITION): self.alter_partition}
+        return {
+            int(ApiKey.ALTER_PARTITION): self.alter_partition,
+            int(ApiKey.CONTROLLED_SHUTDOWN): self.controlled_shutdown,
+        }
 
     async def run(self) -> None:
         """The consumer: one event after the other, until it is cancelled."""
@@ -330,12 +335,22 @@ class Controller:
                     )
 
     async def alter_partition(self, request: Any) -> Any:
+        """A leader's wish for another ISR."""
+        return await self._answer_of("AlterPartition", lambda: self._alter_partition(request), _refusal)
+
+    async def controlled_shutdown(self, request: Any) -> Any:
+        """A broker that is about to stop asks to be relieved."""
+        return await self._answer_of("ControlledShutdown", lambda: self._controlled_shutdown(request), _shutdown_answer)
+
+    async def _answer_of(
+        self, name: str, work: Callable[[], Awaitable[Any]], refusal: Callable[[ErrorCode], Any]
+    ) -> Any:
         """An event like all others; the answer comes when it has been handled, NOT_CONTROLLER if it was preempted."""
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
         async def handle() -> None:
             try:
-                result = await self._alter_partition(request)
+                result = await work()
             except BaseException:
                 refuse()
                 raise
@@ -344,10 +359,35 @@ class Controller:
 
         def refuse() -> None:
             if not answer.done():
-                answer.set_result(_refusal(ErrorCode.NOT_CONTROLLER))
+                answer.set_result(refusal(ErrorCode.NOT_CONTROLLER))
 
-        self._events.put(Event("AlterPartition", handle, refuse))
+        self._events.put(Event(name, handle, refuse))
         return await answer
+
+    async def _controlled_shutdown(self, request: Any) -> Any:
+        """Source: kafka.controller.KafkaController.doControlledShutdown.
+
+        The broker stays shutting down until its registration goes: one that does not stop after all is elected by nobody.
+        """
+        if (reign := self._reign) is None:
+            return _shutdown_answer(ErrorCode.NOT_CONTROLLER)
+        context, broker = reign.context, int(request.broker_id)
+        known = context.brokers.get(broker)
+        if known is None:
+            return _shutdown_answer(ErrorCode.BROKER_NOT_AVAILABLE)
+        if UNKNOWN_EPOCH != request.broker_epoch < known.epoch:
+            return _shutdown_answer(ErrorCode.STALE_BROKER_EPOCH)
+        context.shutting_down[broker] = None
+        relieved, remaining = await reign.machines.relieve(broker)
+        self._runtime.record(
+            "controller.controlled-shutdown",
+            broker=broker,
+            broker_epoch=known.epoch,
+            epoch=context.epoch,
+            relieved={str(tp): context.leadership[tp].partition_epoch for tp in relieved if tp not in remaining},
+            remaining=[str(tp) for tp in remaining],
+        )
+        return _shutdown_answer(ErrorCode.NONE, remaining)
 
     async def _alter_partition(self, request: Any) -> Any:
         if (reign := self._reign) is None:
@@ -413,6 +453,15 @@ def _wish(partition: Any) -> IsrWish:
 
 def _refusal(error: ErrorCode) -> Any:
     return AlterPartitionResponse(throttle_time_ms=0, error_code=int(error), topics=[])
+
+
+def _shutdown_answer(error: ErrorCode, remaining: Sequence[TopicPartition] = ()) -> Any:
+    return ControlledShutdownResponse(
+        error_code=int(error),
+        remaining_partitions=[
+            RemainingPartition(topic_name=tp.topic, partition_index=tp.partition) for tp in remaining
+        ],
+    )
 
 
 def _answer(results: Mapping[tuple[Any, int], ErrorCode | LeaderAndIsr]) -> Any:

@@ -219,6 +219,24 @@ class Machines:
                 told = told_of_removal(self.context.assignments[tp].replicas, broker, state)
                 batch.leader_and_isr(told, tp, state, is_new=False)
 
+    async def relieve(self, broker: int) -> tuple[tuple[TopicPartition, ...], tuple[TopicPartition, ...]]:
+        """A controlled shutdown: (what was to be done, what `broker` still leads), of the partitions with other replicas.
+
+        Others lead what it led, in one batch; it stops following the rest, and leaves the ISR.
+        """
+        leadership, assignments = self.context.leadership, self.context.assignments
+        mine = [
+            tp for tp, _ in self.context.replicas_on(broker) if len(assignments[tp].replicas) > 1 and tp in leadership
+        ]
+        followed = [tp for tp in mine if leadership[tp].leader != broker]
+        await self.online([tp for tp in mine if tp not in followed], ElectionReason.CONTROLLED_SHUTDOWN)
+        batch = Batch(self._node, self.context)
+        for tp in followed:
+            batch.stop_replica([broker], tp, delete=False)
+        self._flush(batch)
+        await self.offline_replicas([(tp, broker) for tp in followed])
+        return tuple(mine), tuple(tp for tp in mine if leadership[tp].leader == broker)
+
     # --- ZooKeeper
 
     async def refresh(self, tps: Sequence[TopicPartition]) -> None:
@@ -229,7 +247,8 @@ class Machines:
         """Leaders' own changes of the ISR; what could be written. The others are read anew."""
         written, stale = await self._set(dict(wanted))
         self.context.leadership.update(written)
-        self._tell_metadata(written)
+        if written:  # else it would be told for nothing, and whoever was refused would ask again at once
+            self._tell_metadata(written)
         await self.refresh(stale)
         return written
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 from pytest_kcontroller.broker.handlers import BrokerHalf
 from pytest_kcontroller.broker.registration import prepare_cluster, register
+from pytest_kcontroller.broker.shutdown import ShutdownLimits
 from pytest_kcontroller.controller.controller import Controller
 from pytest_kcontroller.errors import EnvironmentError_, UsageError
 from pytest_kcontroller.model.cluster import Address, Broker
@@ -56,6 +58,10 @@ class Node:
             plugins.selectors_for({}),
             lambda broker: settings.link(str(broker), "control"),
         )
+        self._limits = _shutdown_limits(settings)
+        self._stopping = False
+        self._farewell: asyncio.Timeout | None = None
+        """The time that is left for a controlled shutdown, while there is one."""
         self._start_limit_s = _milliseconds(settings, "zookeeper.connection.timeout.ms", 18_000) / 1000
         self._session: ZkSession | None = None
         self._ended = asyncio.Event()
@@ -72,7 +78,7 @@ class Node:
             self._runtime.record("node.stopping", node=self._settings.node_id, pid=pid)
 
     async def run(self, ready: Callable[[Address], None]) -> None:
-        """Until it is cancelled: then everything ends and the session is closed.
+        """Until it is cancelled: then everything ends and the session is closed. See `stop` for an orderly end.
 
         `ready` is called once, when the broker is registered. Raises UsageError and EnvironmentError_ at the start.
         """
@@ -91,11 +97,55 @@ class Node:
                 async with Nursery() as tasks:
                     tasks.start(self._broker.run(), name="broker")
                     tasks.start(self._controller.run(), name="controller")
-                    await self._sessions(store, ready)
+                    try:
+                        await self._sessions(store, ready)
+                    except asyncio.CancelledError:
+                        await self._shut_down()  # all tasks of the node still run
+                        raise
             finally:
                 await listening.close()
         finally:
             await self._close()
+
+    def stop(self, life: asyncio.Task[Any], *, controlled: bool = True) -> None:
+        """Ends `life`, the task that runs this node: `controlled`, the controller is asked for a controlled shutdown first.
+
+        That takes a few seconds at most, whatever the controller does. Asked again, or if the session ends, it ends at once.
+        """
+        if self._stopping:
+            self._limits = None
+            self._end_farewell()
+            return
+        self._stopping = True
+        if not controlled:
+            self._limits = None
+        life.cancel()
+
+    async def _shut_down(self) -> None:
+        limits, farewell = self._limits, asyncio.timeout(None)
+        if not self._stopping or limits is None or self._phase != "running" or self._ended.is_set():
+            return
+        try:
+            async with farewell:
+                self._farewell = farewell
+                result = await self._broker.ask_for_shutdown(self._runtime.clock, limits)
+        except TimeoutError:
+            why = "the session ended" if self._ended.is_set() else "asked to end at once"
+            self._runtime.record("broker.controlled-shutdown", done=False, tries=0, remaining=[], why=why)
+        else:
+            self._runtime.record(
+                "broker.controlled-shutdown",
+                done=result.why is None,
+                tries=result.tries,
+                remaining=list(result.remaining),
+                why=result.why,
+            )
+        finally:
+            self._farewell = None
+
+    def _end_farewell(self) -> None:
+        if self._farewell is not None:
+            self._farewell.reschedule(asyncio.get_running_loop().time())
 
     async def _sessions(self, store: Store, ready: Callable[[Address], None] | None) -> None:
         """One session after the other."""
@@ -135,6 +185,7 @@ class Node:
                 self._record_state(event.state, opened[0].session)
                 if event.state in (SessionState.EXPIRED, SessionState.CLOSED):
                     ended.set()
+                    self._end_farewell()
             if ended is self._ended:
                 self._controller.on_zookeeper_event(event)
 
@@ -228,8 +279,23 @@ def _address(text: str, key: str) -> Address:
         raise UsageError(str(bad), where=f"setting `{key}`") from None
 
 
+def _shutdown_limits(settings: NodeSettings) -> ShutdownLimits | None:
+    """None: no controlled shutdown."""
+    enabled = settings.config.get("controlled.shutdown.enable", True)
+    if not isinstance(enabled, bool):
+        raise UsageError(f"{enabled!r} is neither true nor false", where="setting `config`, controlled.shutdown.enable")
+    limits = ShutdownLimits()
+    tries = _whole(settings, "controlled.shutdown.max.retries", limits.tries, "number of tries")
+    pause_ms = _milliseconds(settings, "controlled.shutdown.retry.backoff.ms", limits.pause_us // 1000)
+    return ShutdownLimits(tries=tries, pause_us=pause_ms * 1000) if enabled else None
+
+
 def _milliseconds(settings: NodeSettings, key: str, default: int) -> int:
+    return _whole(settings, key, default, "number of milliseconds")
+
+
+def _whole(settings: NodeSettings, key: str, default: int, what: str) -> int:
     value = settings.config.get(key, default)
     if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
-        raise UsageError(f"{value!r} is no number of milliseconds above 0", where=f"setting `config`, {key}")
+        raise UsageError(f"{value!r} is no {what} above 0", where=f"setting `config`, {key}")
     return value

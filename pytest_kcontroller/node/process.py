@@ -58,7 +58,10 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def run_node(settings: NodeSettings) -> int:
-    """Until SIGTERM (status 0) or SIGINT (130), both after closing the session. Raises KControllerError."""
+    """Until SIGTERM (status 0; after a controlled shutdown) or SIGINT (130; without one), both after closing the session.
+
+    Raises KControllerError.
+    """
     if os.environ.get("KCONTROLLER_DEBUG") != "1":
         # kazoo logs every refused connection; what matters of it is in our own messages and in the history.
         logging.getLogger("kazoo").addHandler(logging.NullHandler())
@@ -84,10 +87,9 @@ async def _run(node: Node, runtime: RealRuntime, settings: NodeSettings, mutant:
     asked: list[int] = []
 
     def stop(number: int) -> None:
-        """Once: a second signal must not interrupt the closing of the session."""
-        if not asked:
-            life.cancel()
+        """A second signal cuts a controlled shutdown short; nothing interrupts the closing of the session."""
         asked.append(number)
+        node.stop(life, controlled=number == signal.SIGTERM)
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

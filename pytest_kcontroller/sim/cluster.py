@@ -89,9 +89,9 @@ class SimNode:
         return self.status
 
     def terminate(self) -> None:
-        """As SIGTERM: its main task is cancelled, once it runs."""
-        if self.alive and self._loop is not None and self._life is not None:
-            self._loop.call_soon(self._life.cancel)
+        """As SIGTERM: it is told once it runs."""
+        if self.alive and self._loop is not None and self._life is not None and self._node is not None:
+            self._loop.call_soon(self._node.stop, self._life)
 
     def pause(self) -> None:
         self._paused = True
@@ -274,6 +274,9 @@ class SimCluster(ObservedCluster):
 
     async def kill(self, node: int) -> int:
         return self._node(node).kill()
+
+    async def terminate(self, node: int) -> None:
+        self._node(node).terminate()
 
     async def stop_node(self, node: int) -> int:
         found = self._node(node)

@@ -8,6 +8,7 @@ from enum import IntEnum
 class ErrorCode(IntEnum):
     NONE = 0
     UNKNOWN_TOPIC_OR_PARTITION = 3
+    BROKER_NOT_AVAILABLE = 8
     STALE_CONTROLLER_EPOCH = 11
     UNSUPPORTED_VERSION = 35
     NOT_CONTROLLER = 41

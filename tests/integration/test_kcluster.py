@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from pytest_kcontroller.errors import EnvironmentError_, UsageError
@@ -68,6 +70,81 @@ def test_a_node_that_is_stopped_leaves_politely(kcluster: KCluster) -> None:
     kcluster.restart(other)
     kcluster.wait_until_converged()
     kcluster.wait_until_online("orders")
+
+
+def _closed(kcluster: KCluster, node: int) -> tuple[int, bool]:
+    """The zxid at which the node's last session ended, and whether its client closed it."""
+    sessions = [e["session"] for e in kcluster.khistory.of("zk.state") if e["writer"] == f"node-{node}"]
+    (end,) = [
+        e for e in kcluster.khistory.of("zk.txn") if e["type"] == "close-session" and e["session"] == sessions[-1]
+    ]
+    return end["zxid"], end["cxid"] != 0
+
+
+def _states(kcluster: KCluster) -> dict[str, list[tuple[int, int]]]:
+    """Path of a partition's state -> (zxid, leader) of each write."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for txn in kcluster.khistory.of("zk.txn"):
+        for op in txn.get("ops", []):
+            if op["type"] in ("create", "set") and op["path"].endswith("/state"):
+                found.setdefault(op["path"], []).append((txn["zxid"], json.loads(op["data"])["leader"]))
+    return found
+
+
+@pytest.mark.parametrize("who", ["a leader", "the controller"])
+def test_others_lead_before_the_session_of_a_stopped_leader_ends(kcluster: KCluster, who: str) -> None:
+    kcluster.create_topic("orders", partitions=6, replication_factor=3)
+    kcluster.wait_until_converged()
+    controller = kcluster.controller
+    node = controller if who == "the controller" else next(n for n in kcluster.nodes if n != controller)
+    assert any(leaders[-1][1] == node for leaders in _states(kcluster).values())
+    kcluster.stop(node)
+    kcluster.wait_for_controller()
+    end, by_client = _closed(kcluster, node)
+    assert by_client
+    for path, leaders in _states(kcluster).items():
+        assert -1 not in [leader for _, leader in leaders], path
+        assert [leader for zxid, leader in leaders if zxid < end][-1] != node, path
+    (said,) = kcluster.khistory.of("broker.controlled-shutdown")
+    assert (said["done"], said["tries"], said["remaining"], said["why"]) == (True, 1, [], None)
+    kcluster.restart(node)
+    kcluster.wait_until_converged()
+    kcluster.check()
+
+
+def test_the_last_in_sync_replica_stops_all_the_same(kcluster: KCluster) -> None:
+    kcluster.create_topic("orders", assignment={0: (1, 2)})
+    kcluster.wait_until_converged()
+    kcluster.stop(2)
+    kcluster.stop(1)
+    first, last = sorted(kcluster.khistory.of("broker.controlled-shutdown"), key=lambda e: e["t_us"])
+    assert first["done"]
+    assert (last["done"], last["tries"], last["remaining"]) == (False, 3, ["orders-0"])
+    assert last["why"] == "nobody else can lead what remains"
+    for node in (1, 2):
+        kcluster.restart(node)
+    kcluster.wait_until_converged()
+    kcluster.check()
+
+
+def test_a_node_that_reaches_no_controller_stops_all_the_same(kcluster: KCluster) -> None:
+    kcluster.wait_until_converged()
+    controller = kcluster.controller
+    node = next(n for n in kcluster.nodes if n != controller)
+    kcluster.net.cut(node, controller)
+    kcluster.stop(node)
+    _, by_client = _closed(kcluster, node)
+    assert by_client
+    (said,) = kcluster.khistory.of("broker.controlled-shutdown")
+    assert (said["done"], said["tries"]) == (False, 3)
+    assert "did not answer" in said["why"]
+
+
+@pytest.mark.kcontroller(config={"controlled.shutdown.enable": False})
+def test_a_node_need_not_ask(kcluster: KCluster) -> None:
+    kcluster.stop(1)
+    assert not kcluster.khistory.of("broker.controlled-shutdown")
+    assert 1 not in kcluster.describe()["brokers"]  # type: ignore[operator]
 
 
 def test_check_says_what_is_wrong(kcluster: KCluster) -> None:

@@ -43,6 +43,18 @@ def test_a_fault_lasts_as_long_as_its_block(kcluster: KCluster, chaos: Chaos, kh
     kcluster.check()
 
 
+def test_an_orderly_stop_is_a_fault_too(kcluster: KCluster, chaos: Chaos, khistory: KHistory) -> None:
+    kcluster.create_topic("orders", partitions=3, replication_factor=3)
+    kcluster.wait_until_converged()
+    with chaos.fault("kill", mode="sigterm", target="controller") as stop:
+        evidence = stop.observed()
+        assert evidence["status"] == 0
+        assert evidence["cxid"] != 0  # its client closed it
+        assert [event["done"] for event in khistory.of("broker.controlled-shutdown")] == [True]
+    kcluster.wait_until_converged()
+    kcluster.check()
+
+
 def test_one_with_a_duration_heals_itself(kcluster: KCluster, chaos: Chaos, khistory: KHistory) -> None:
     first = kcluster.controller
     chaos.inject("session_expiry", mode="natural", target="controller", duration_s=2.5)

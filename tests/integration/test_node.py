@@ -253,6 +253,19 @@ def test_hold_and_release_are_seen_from_outside(tmp_path: Path) -> None:
     played(tmp_path, script)
 
 
+def test_the_end_of_a_whole_cluster_is_no_controlled_shutdown(tmp_path: Path) -> None:
+    async def script(w: World) -> None:
+        for node in (0, 1):
+            await w.start(node)
+        for process in w.nodes.values():
+            await process.end(scaled(10))
+
+    played(tmp_path, script)
+    histories = [file.read_text() for file in (tmp_path / "history").glob("node-*.jsonl")]
+    assert len(histories) == 2
+    assert all('"node.stopping"' in text and "controlled-shutdown" not in text for text in histories)
+
+
 def test_a_bad_start_is_one_sentence(tmp_path: Path) -> None:
     async def script(w: World) -> None:
         node = await w.start(0)
@@ -280,6 +293,19 @@ def test_no_zookeeper_is_one_sentence(tmp_path: Path) -> None:
         config = {"zookeeper.connection.timeout.ms": 300}
         ended = asyncio.run(_ended(tmp_path, node_id=0, zookeeper=address, config=config))
     assert ended == (6, f"node: {address}: no ZooKeeper session within 0.3 s")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "wrong"),
+    [
+        ("controlled.shutdown.enable", "yes", "'yes' is neither true nor false"),
+        ("controlled.shutdown.max.retries", 0, "0 is no number of tries above 0"),
+        ("controlled.shutdown.retry.backoff.ms", "5 s", "'5 s' is no number of milliseconds above 0"),
+    ],
+)
+def test_a_bad_setting_of_kafkas_names_it(tmp_path: Path, key: str, value: object, wrong: str) -> None:
+    ended = asyncio.run(_ended(tmp_path, node_id=0, zookeeper="localhost:1", config={key: value}))
+    assert ended == (2, f"node: setting `config`, {key}: {wrong}")
 
 
 def test_bad_settings_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

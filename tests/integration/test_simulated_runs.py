@@ -82,10 +82,17 @@ def test_a_fault_on_links_that_does_nothing_is_not_observed(tmp_path: Path, noop
     assert done.returncode == 6, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("noop", ["session_expiry:natural", "session_expiry:server", "kill", "pause"])
+@pytest.mark.parametrize("noop", ["session_expiry:natural", "session_expiry:server", "kill", "kill:sigkill", "pause"])
 def test_a_fault_that_does_nothing_is_not_observed(tmp_path: Path, noop: str) -> None:
     done = play(tmp_path, CAMPAIGNS / "smoke.toml", "--seeds", 1, "--noop-fault", noop)
     assert done.returncode == 6, done.stdout + done.stderr
+
+
+def test_an_orderly_stop_that_does_nothing_is_not_observed(tmp_path: Path) -> None:
+    campaign = CAMPAIGNS / "mutants" / "KAFKA-14140.toml"
+    done = play(tmp_path, campaign, "--seeds", 1, "--noop-fault", "kill:sigterm")
+    assert done.returncode == 6, done.stdout + done.stderr
+    assert "not observed: fault-1 (kill:sigterm)" in done.stdout
 
 
 def test_one_seed_is_one_history_in_every_process(tmp_path: Path) -> None:

@@ -167,7 +167,7 @@ def of(*events):
 
 def test_a_good_history_holds():
     assert {name: entry["verdict"] for name, entry in of(*GOOD).items()} == dict.fromkeys(of(*GOOD), "held")
-    assert len(of(*GOOD)) == 14
+    assert len(of(*GOOD)) == 15
 
 
 @pytest.mark.parametrize(
@@ -226,6 +226,45 @@ LAST = node(9, "controller.failover", epoch=3, partitions=1, duration_us=1) | {"
 )
 def test_who_was_dead_at_a_failover(events, verdict):
     assert of(*GOOD, *events)["dead-leave-isr-at-failover"]["verdict"] == verdict
+
+
+RELIEVED = node(6, "controller.controlled-shutdown", broker=2, broker_epoch=1, epoch=2, relieved={"t-0": 2})
+LEFT, BACK = state(7, "0xb", 2, isr=(1,)), state(9, "0xb", 2)
+
+
+@pytest.mark.parametrize(
+    ("events", "verdict"),
+    [
+        ((LEFT, RELIEVED, BACK), "violated"),
+        ((LEFT, RELIEVED), "held"),
+        ((LEFT, BACK), "held"),
+        # It stays where nobody else is, and a write that changes nothing takes nobody back.
+        ((RELIEVED, BACK), "held"),
+        ((LEFT, {**RELIEVED, "relieved": {}}, BACK), "held"),
+        # Its registration has gone, or is another one; or a new controller knows of no shutdown.
+        ((LEFT, RELIEVED, unregister(8, "0xc", 2), BACK), "held"),
+        ((LEFT, RELIEVED, {**write(8, "0xc", ops={}), "type": "close-session"}, register(8, "0xd", 2), BACK), "held"),
+        ((LEFT, RELIEVED, elect(8, "0xa", 3), state(9, "0xa", 3)), "held"),
+    ],
+)
+def test_who_is_relieved_stays_out_of_the_isr(events, verdict):
+    assert of(*GOOD, *events)["relieved-stay-out-of-isr"]["verdict"] == verdict
+
+
+@pytest.mark.parametrize(
+    ("mode", "status", "verdict"),
+    [
+        ("sigkill", -9, "held"),
+        ("sigkill", 0, "violated"),
+        ("sigterm", 0, "held"),
+        ("sigterm", -9, "held"),  # killed by the healing, if it did not end in time
+        ("sigterm", 1, "violated"),
+    ],
+)
+def test_which_end_of_a_node_a_kill_explains(mode, status, verdict):
+    asked = engine("fault.asked", fault="f", fault_kind="kill", mode=mode, node=2) | {"t_us": 1}
+    ended = engine("process.exited", node=2, status=status) | {"t_us": 2}
+    assert of(*GOOD, asked, ended)["nodes-stay-up"]["verdict"] == verdict
 
 
 def test_the_stale_write_is_named_by_zxid_session_path_and_epochs():

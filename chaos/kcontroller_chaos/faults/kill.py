@@ -1,4 +1,4 @@
-"""kill: SIGKILL to the node's process; healing starts it again on its directory."""
+"""kill: SIGKILL or SIGTERM to the node's process; healing starts it again on its directory."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kcontroller_chaos.faults import Fault
+from kcontroller_chaos.feed import Event
 from kcontroller_chaos.injection import PROCESS, SESSION, TASKS, Evidence, Injection
 
 SIGKILLED = -9
+STOP_S = 8.0
+"""A controlled shutdown that finds nobody, the closing of the session, and some time for a busy host."""
 
 
-class Kill:
+class Sigkill:
     ends_session = True
     claims = (PROCESS, SESSION, TASKS)
     may_miss = False
@@ -21,10 +24,7 @@ class Kill:
 
     async def observe(self, on: Injection) -> Evidence:
         """The supervisor saw the process end by the signal, and ZooKeeper gave up the session that nobody closed."""
-        ended = await on.feed.wait(
-            lambda e: e["kind"] == "process.exited" and e["node"] == on.node and e["status"] == SIGKILLED,
-            since=on.since,
-        )
+        ended = await _ended(on, SIGKILLED)
         return {"status": ended["status"], "exited_us": ended["t_us"], **await on.wait_closed(by_client=False)}
 
     async def heal(self, on: Injection) -> None:
@@ -35,9 +35,44 @@ class Kill:
         return 2 * on.cluster.session_timeout_ms / 1000 + 3
 
 
+class Sigterm:
+    ends_session = True
+    claims = (PROCESS, SESSION, TASKS)
+    may_miss = False
+
+    async def inject(self, on: Injection) -> None:
+        """Only the signal: one that stands at a crash point cannot end before it goes on."""
+        await on.cluster.terminate(on.node)
+
+    async def observe(self, on: Injection) -> Evidence:
+        """The supervisor saw the process end by itself, and its session was closed by its client."""
+        ended = await _ended(on, 0)
+        return {"status": ended["status"], "exited_us": ended["t_us"], **await on.wait_closed(by_client=True)}
+
+    async def heal(self, on: Injection) -> None:
+        """One that has not stopped by now is killed, so that it does not stop later, when nobody starts it again."""
+        if on.node in on.cluster.running:
+            await on.cluster.kill(on.node)
+        await on.cluster.restart(on.node)
+
+    def within_s(self, on: Injection) -> float:
+        return STOP_S
+
+
+async def _ended(on: Injection, status: int) -> Event:
+    return await on.feed.wait(
+        lambda e: e["kind"] == "process.exited" and e["node"] == on.node and e["status"] == status, since=on.since
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KillFault(Fault):
     kind: ClassVar[str] = "kill"
+    modes: ClassVar[tuple[str, ...]] = ("sigkill", "sigterm")
+    mode_help: ClassVar = {
+        "sigkill": "it ends at once and tells nobody; ZooKeeper learns of it by the session time-out",
+        "sigterm": "an orderly stop: a controlled shutdown, then it closes its session and ends",
+    }
     example: ClassVar[str] = """\
 [[faults]]
 kind = "kill"
@@ -45,4 +80,4 @@ target = "leader-of:orders-0"
 at_s = 2
 duration_s = 1.5
 """
-    work: ClassVar = {"": Kill}
+    work: ClassVar = {"sigkill": Sigkill, "sigterm": Sigterm}

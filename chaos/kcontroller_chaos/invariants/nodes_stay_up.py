@@ -7,6 +7,8 @@ from kcontroller_chaos.history import Event, History
 
 KIND = LIVENESS
 SIGKILLED = -9
+SIGTERM = "sigterm"
+"""The mode of `kill` that lets a node end by itself."""
 EXPECTED = "a node's process ends only by a kill fault on it; every running node is in /brokers/ids at the end"
 SOURCE = "this project: only a fault may end a node, else every other verdict is about something else"
 
@@ -34,15 +36,15 @@ def check(history: History) -> Verdict:
 def unplanned_exits(history: History) -> list[Event]:
     """Ends of processes before the run's own end that no kill fault on that node explains."""
     ended_us = min((int(event["t_us"]) for event in history.of("zk.tree", "run.ended")), default=None)
-    kills = [
-        (node, event["t_us"])
-        for event in history.of("fault.asked")
-        if event["fault_kind"] == "kill"
-        for node in event.get("nodes", [event["node"]])
-    ]
+    kills = [event for event in history.of("fault.asked") if event["fault_kind"] == "kill"]
 
     def planned(event: Event) -> bool:
-        return event["status"] == SIGKILLED and any(n == event["node"] and t <= event["t_us"] for n, t in kills)
+        return any(
+            event["node"] in kill.get("nodes", [kill["node"]])
+            and kill["t_us"] <= event["t_us"]
+            and (event["status"] == SIGKILLED or (event["status"] == 0 and kill.get("mode") == SIGTERM))
+            for kill in kills
+        )
 
     exits = history.of("process.exited")
     return [event for event in exits if (ended_us is None or event["t_us"] < ended_us) and not planned(event)]
