@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pytest_kcontroller.model.cluster import Address
     from pytest_kcontroller.sim_backend import Simulation
     from pytest_kcontroller.zookeeper_fixture import TestZooKeeper
+    from pytest_kcontroller.zookeeper_starts import ZooKeeperStarts
 
 cluster_key = pytest.StashKey["KCluster"]()
 failed_key = pytest.StashKey[bool]()
@@ -74,13 +75,20 @@ def _missing(name: str, why: str, settings: KcSettings) -> None:
 
 
 @pytest.fixture(scope="session")
+def _kc_zookeeper_starts() -> ZooKeeperStarts:
+    from pytest_kcontroller.zookeeper_starts import ZooKeeperStarts
+
+    return ZooKeeperStarts()
+
+
+@pytest.fixture(scope="session")
 def _kc_zookeeper_server(
     kc_settings: KcSettings,
     _kc_loop: LoopThread,
     tmp_path_factory: pytest.TempPathFactory,
     request: pytest.FixtureRequest,
 ) -> Iterator[Address]:
-    """One server for all tests of this pytest process."""
+    """One server for all tests of this pytest process. Raises StartError: `zookeeper` tells it."""
     from pytest_kcontroller.model.cluster import Address
 
     if kc_settings.zookeeper not in ("embedded", "container"):
@@ -88,13 +96,9 @@ def _kc_zookeeper_server(
         return
     image = request.getfixturevalue("_kc_image")
     from pytest_kcontroller.cluster.zookeeper_source import start_zookeeper
-    from pytest_kcontroller.errors import KControllerError
 
     directory = tmp_path_factory.mktemp("kc-zookeeper")
-    try:
-        server = _kc_loop.call(start_zookeeper(image, directory / "data", log=directory / "zookeeper.log"))
-    except KControllerError as failed:
-        raise _without_trace(failed) from None
+    server = _kc_loop.call(start_zookeeper(image, directory / "data", log=directory / "zookeeper.log"))
     try:
         yield server.address
     finally:
@@ -106,10 +110,18 @@ def _kc_zookeeper_server(
 def zookeeper(request: pytest.FixtureRequest, kc_settings: KcSettings) -> Iterator[TestZooKeeper]:
     """A chroot of this test's own on a real ZooKeeper: `.client()`, `.connect_string`, `.expire(client, mode)`."""
     _only_on_process("zookeeper", "zk, or kcluster.zk,", kc_settings)
-    server, loop = request.getfixturevalue("_kc_zookeeper_server"), request.getfixturevalue("_kc_loop")
+    from pytest_kcontroller.errors import EnvironmentError_
     from pytest_kcontroller.zookeeper_fixture import TestZooKeeper
 
-    view = TestZooKeeper(loop, server)
+    starts: ZooKeeperStarts = request.getfixturevalue("_kc_zookeeper_starts")
+    own = kc_settings.zookeeper in ("embedded", "container")
+    source = (request.getfixturevalue("_kc_image") or "embedded") if own else kc_settings.zookeeper
+    loop: LoopThread = request.getfixturevalue("_kc_loop")
+    try:
+        with starts.trying(source, request.node.nodeid):
+            view = TestZooKeeper(loop, request.getfixturevalue("_kc_zookeeper_server"))
+    except EnvironmentError_ as failed:
+        raise _without_trace(failed) from None
     try:
         yield view
     finally:
@@ -196,7 +208,10 @@ def _cluster(
         if simulation is None:
             from pytest_kcontroller.process_backend import ProcessBackend
 
-            cluster = KCluster(ProcessBackend(request.getfixturevalue("_kc_loop"), wanted, directory))
+            starts: ZooKeeperStarts = request.getfixturevalue("_kc_zookeeper_starts")
+            loop: LoopThread = request.getfixturevalue("_kc_loop")
+            with starts.trying(image or "embedded", request.node.nodeid):
+                cluster = KCluster(ProcessBackend(loop, wanted, directory))
         else:
             from pytest_kcontroller.sim_backend import SimBackend
 
