@@ -6,13 +6,14 @@ import dataclasses
 import difflib
 import importlib.util
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
+from pytest_kcontroller.backend_marker import place
 from pytest_kcontroller.options import KcSettings, read_settings
 
 if TYPE_CHECKING:
@@ -241,8 +242,25 @@ def _cluster_settings(request: pytest.FixtureRequest, settings: KcSettings, imag
         if name not in known:
             near = difflib.get_close_matches(name, [*known, "backends"], 1)
             hint = f"did you mean {near[0]!r}?" if near else f"it takes backends, {', '.join(known)}"
-            pytest.fail(f"the marker kcontroller has no argument {name!r}\n  -> {hint}", pytrace=False)
+            _bad_marker(request, f"has no argument {name!r}", hint)
+    for name, (kind, said) in _MARKER_VALUES.items():
+        value = values.get(name, 1 if kind is int else {})
+        if not isinstance(value, kind) or isinstance(value, bool) or (kind is int and value < 1):
+            _bad_marker(request, f"{name}={value!r}", f"must be {said}")
     return ClusterSettings(**values)
+
+
+_MARKER_VALUES: dict[str, tuple[Any, str]] = {
+    "nodes": (int, "a whole number, 1 or more"),
+    "session_timeout_ms": (int, "a whole number of milliseconds, 1 or more"),
+    "selectors": (Mapping, 'a dict of reasons and names: {"offline": "rack-aware"}'),
+    "assignment": (str | Mapping, 'a name, or a dict {"name": ...} with options'),
+    "config": (Mapping, 'a dict of Kafka\'s names: {"unclean.leader.election.enable": True}'),
+}
+
+
+def _bad_marker(request: pytest.FixtureRequest, what: str, hint: str) -> NoReturn:
+    pytest.fail(f"{place(request.node)}: the marker kcontroller {what}\n  -> {hint}", pytrace=False)
 
 
 @pytest.fixture

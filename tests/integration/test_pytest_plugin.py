@@ -6,6 +6,7 @@ import json
 import os
 import socket
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -248,6 +249,36 @@ def test_a_typo_in_the_marker_is_one_sentence(pytester: pytest.Pytester) -> None
     ran.assert_outcomes(errors=1)
     ran.stdout.fnmatch_lines(["*the marker kcontroller has no argument 'nodez'*", "*did you mean 'nodes'?*"])
     assert "fixtures.py" not in ran.stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("marker", "message"),
+    [
+        ("5", "test_it.py:4: test_it: @pytest.mark.kcontroller(5): *\n*write @pytest.mark.kcontroller(nodes=5)"),
+        ("{}, nodes=3", "test_it.py:4: test_it: @pytest.mark.kcontroller({}, nodes=3): *\n*name it: nodes, *"),
+        ("backends='sim'", "test_it.py:4: test_it: * backends='sim': must be a list *\n*-> write backends=*"),
+        ("backends=[[]]", "test_it.py:4: test_it: * backends=*: must be a list *\n*-> write backends=*"),
+        ("nodes='3'", "test_it.py:4: test_it: the marker kcontroller nodes='3'\n*must be a whole number, 1 or more"),
+        ("nodes=0", "test_it.py:4: test_it: the marker kcontroller nodes=0\n*must be a whole number, 1 or more"),
+        ("config=7", "test_it.py:4: test_it: the marker kcontroller config=7\n*must be a dict*"),
+    ],
+)
+def test_a_wrong_marker_names_the_test_and_what_to_write(pytester: pytest.Pytester, marker: str, message: str) -> None:
+    pytester.makepyfile(
+        test_it=f"""
+        import pytest
+
+
+        @pytest.mark.kcontroller({marker})
+        def test_it(kcluster):
+            pass
+        """
+    )
+    ran = pytester.runpytest_subprocess("--kc-backend=sim")
+    assert ran.ret != 0
+    said = ran.stdout.str() + ran.stderr.str()
+    assert fnmatch(said, f"*{message.replace('[', '[[]')}*")
+    assert "Traceback" not in said and "fixtures.py" not in said
 
 
 # --- a ZooKeeper that never answers --------------------------------------------------------------------------------------
