@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 from typing import TYPE_CHECKING
 
 from pytest_kcontroller.cli import explain
+from pytest_kcontroller.cli._json import print_json
 from pytest_kcontroller.cli._text import labelled
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     found = survey(args.plugin)
     broken = sum(bool(plugin.problem) for plugin in found)
     if args.json:
-        print(json.dumps({"plugins": [_record(plugin) for plugin in found], "broken": broken}, indent=2))
+        print_json({"plugins": [_record(plugin) for plugin in found], "broken": broken})
     else:
         print("\n\n".join(_text(plugin) for plugin in found))
         print(f"\n{len(found)} plugins, {broken} broken")
