@@ -232,6 +232,8 @@ def _cluster(
 
 def _cluster_settings(request: pytest.FixtureRequest, settings: KcSettings, image: str | None) -> Any:
     from pytest_kcontroller.cluster.base import ClusterSettings
+    from pytest_kcontroller.kafka_config import KAFKA_CONFIG, wrong
+    from pytest_kcontroller.plugin_manager import nearest
 
     values: dict[str, Any] = {"plugins": settings.plugins, "seed": settings.seed or 0, "zookeeper_image": image}
     for mark in reversed(list(request.node.iter_markers("kcontroller"))):
@@ -247,6 +249,9 @@ def _cluster_settings(request: pytest.FixtureRequest, settings: KcSettings, imag
         value = values.get(name, 1 if kind is int else {})
         if not isinstance(value, kind) or isinstance(value, bool) or (kind is int and value < 1):
             _bad_marker(request, f"{name}={value!r}", f"must be {said}")
+    if found := wrong(values.get("config", {})):
+        name, what = found
+        _bad_marker(request, f"config: {what}", nearest(name, [key.name for key in KAFKA_CONFIG]))
     return ClusterSettings(**values)
 
 

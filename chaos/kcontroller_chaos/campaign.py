@@ -18,6 +18,7 @@ from kcontroller_chaos.faults import Fault, kinds
 from kcontroller_chaos.keys import REQUIRED, Key, Section
 from kcontroller_chaos.toml_lines import Lines
 from pytest_kcontroller.errors import UsageError
+from pytest_kcontroller.kafka_config import KAFKA_CONFIG, wrong
 
 MOST_SEEDS = 1_000_000
 MOST_SEED = 2**63 - 1
@@ -228,6 +229,9 @@ class _Reader:
             seeds = parse_seeds(head["seeds"])
         except ValueError as bad:
             self._fail("campaign", 0, "seeds", str(bad), "")
+        if found := wrong(cluster.config):
+            name, what = found
+            self._fail("cluster", 0, "config", what, nearest(name, [key.name for key in KAFKA_CONFIG]), inner=name)
         for section in ("topics", "workload"):
             self._replication(section, rows[section], cluster.nodes)
         return Campaign(
@@ -427,7 +431,8 @@ class _Reader:
         if at_s > duration_s:
             self._fail(section, index, "at_s", f"{at_s:g} s is after the end ({duration_s:g} s)", "")
 
-    def _fail(self, section: str, index: int, key: str, what: str, hint: str) -> NoReturn:
+    def _fail(self, section: str, index: int, key: str, what: str, hint: str, *, inner: str = "") -> NoReturn:
+        """`inner`: a key of the table that `key` is."""
         place = f"`{section}.{key}`" if key else f"`{section}`"
-        where = f"{self._file}:{self._lines.find(section, index, key)}: {place}"
+        where = f"{self._file}:{self._lines.find(section, index, key, inner)}: {place}"
         raise UsageError(what, where=where, hint=hint)

@@ -261,6 +261,11 @@ def test_a_typo_in_the_marker_is_one_sentence(pytester: pytest.Pytester) -> None
         ("nodes='3'", "test_it.py:4: test_it: the marker kcontroller nodes='3'\n*must be a whole number, 1 or more"),
         ("nodes=0", "test_it.py:4: test_it: the marker kcontroller nodes=0\n*must be a whole number, 1 or more"),
         ("config=7", "test_it.py:4: test_it: the marker kcontroller config=7\n*must be a dict*"),
+        (
+            "config={'unclean.leader.election': True}",
+            "test_it.py:4: test_it: the marker kcontroller config: nodes do not know *"
+            "did you mean 'unclean.leader.election.enable'*",
+        ),
     ],
 )
 def test_a_wrong_marker_names_the_test_and_what_to_write(pytester: pytest.Pytester, marker: str, message: str) -> None:
