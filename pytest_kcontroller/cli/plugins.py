@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 from typing import TYPE_CHECKING
 
+from kcontroller_reports.words import printable
 from pytest_kcontroller.cli import explain
 from pytest_kcontroller.cli._json import print_json
 from pytest_kcontroller.cli._text import labelled
@@ -57,4 +58,5 @@ def _text(plugin: FoundPlugin) -> str:
     rows += [("offers", f"{kind} {name}") for kind, name in plugin.offers]
     if plugin.problem:
         rows.append(("BROKEN", plugin.problem))
-    return "\n".join([plugin.name, *labelled(rows, indent="    ")])
+    rows = [(label, printable(text)) for label, text in rows]
+    return "\n".join([printable(plugin.name), *labelled(rows, indent="    ")])

@@ -70,6 +70,14 @@ def test_json_is_alone_on_stdout_whatever_a_plugin_prints(
     assert "hook!" in said.err
 
 
+def test_what_a_plugin_is_called_does_not_steer_the_terminal(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    module = write("kct_escape", GOOD.replace('name = "mine"', 'name = "mi\\x1b[31mne"'))
+    assert main(["plugins", "list", "--plugin", module]) == 0
+    said = capsys.readouterr().out
+    assert "leader selector mi\\x1b[31mne" in said
+    assert "\x1b" not in said
+
+
 def test_a_good_plugin_is_listed_with_its_hook(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     status, found = listed(capsys, write("kct_good", GOOD))
     assert status == 0
