@@ -6,13 +6,14 @@ import dataclasses
 import difflib
 import importlib.util
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
+from pytest_kcontroller.backend_marker import place
 from pytest_kcontroller.options import KcSettings, read_settings
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pytest_kcontroller.model.cluster import Address
     from pytest_kcontroller.sim_backend import Simulation
     from pytest_kcontroller.zookeeper_fixture import TestZooKeeper
+    from pytest_kcontroller.zookeeper_starts import ZooKeeperStarts
 
 cluster_key = pytest.StashKey["KCluster"]()
 failed_key = pytest.StashKey[bool]()
@@ -74,13 +76,20 @@ def _missing(name: str, why: str, settings: KcSettings) -> None:
 
 
 @pytest.fixture(scope="session")
+def _kc_zookeeper_starts() -> ZooKeeperStarts:
+    from pytest_kcontroller.zookeeper_starts import ZooKeeperStarts
+
+    return ZooKeeperStarts()
+
+
+@pytest.fixture(scope="session")
 def _kc_zookeeper_server(
     kc_settings: KcSettings,
     _kc_loop: LoopThread,
     tmp_path_factory: pytest.TempPathFactory,
     request: pytest.FixtureRequest,
 ) -> Iterator[Address]:
-    """One server for all tests of this pytest process."""
+    """One server for all tests of this pytest process. Raises StartError: `zookeeper` tells it."""
     from pytest_kcontroller.model.cluster import Address
 
     if kc_settings.zookeeper not in ("embedded", "container"):
@@ -88,13 +97,9 @@ def _kc_zookeeper_server(
         return
     image = request.getfixturevalue("_kc_image")
     from pytest_kcontroller.cluster.zookeeper_source import start_zookeeper
-    from pytest_kcontroller.errors import KControllerError
 
     directory = tmp_path_factory.mktemp("kc-zookeeper")
-    try:
-        server = _kc_loop.call(start_zookeeper(image, directory / "data", log=directory / "zookeeper.log"))
-    except KControllerError as failed:
-        raise _without_trace(failed) from None
+    server = _kc_loop.call(start_zookeeper(image, directory / "data", log=directory / "zookeeper.log"))
     try:
         yield server.address
     finally:
@@ -106,10 +111,18 @@ def _kc_zookeeper_server(
 def zookeeper(request: pytest.FixtureRequest, kc_settings: KcSettings) -> Iterator[TestZooKeeper]:
     """A chroot of this test's own on a real ZooKeeper: `.client()`, `.connect_string`, `.expire(client, mode)`."""
     _only_on_process("zookeeper", "zk, or kcluster.zk,", kc_settings)
-    server, loop = request.getfixturevalue("_kc_zookeeper_server"), request.getfixturevalue("_kc_loop")
+    from pytest_kcontroller.errors import EnvironmentError_
     from pytest_kcontroller.zookeeper_fixture import TestZooKeeper
 
-    view = TestZooKeeper(loop, server)
+    starts: ZooKeeperStarts = request.getfixturevalue("_kc_zookeeper_starts")
+    own = kc_settings.zookeeper in ("embedded", "container")
+    source = (request.getfixturevalue("_kc_image") or "embedded") if own else kc_settings.zookeeper
+    loop: LoopThread = request.getfixturevalue("_kc_loop")
+    try:
+        with starts.trying(source, request.node.nodeid):
+            view = TestZooKeeper(loop, request.getfixturevalue("_kc_zookeeper_server"))
+    except EnvironmentError_ as failed:
+        raise _without_trace(failed) from None
     try:
         yield view
     finally:
@@ -196,7 +209,10 @@ def _cluster(
         if simulation is None:
             from pytest_kcontroller.process_backend import ProcessBackend
 
-            cluster = KCluster(ProcessBackend(request.getfixturevalue("_kc_loop"), wanted, directory))
+            starts: ZooKeeperStarts = request.getfixturevalue("_kc_zookeeper_starts")
+            loop: LoopThread = request.getfixturevalue("_kc_loop")
+            with starts.trying(image or "embedded", request.node.nodeid):
+                cluster = KCluster(ProcessBackend(loop, wanted, directory))
         else:
             from pytest_kcontroller.sim_backend import SimBackend
 
@@ -216,6 +232,8 @@ def _cluster(
 
 def _cluster_settings(request: pytest.FixtureRequest, settings: KcSettings, image: str | None) -> Any:
     from pytest_kcontroller.cluster.base import ClusterSettings
+    from pytest_kcontroller.kafka_config import KAFKA_CONFIG, wrong
+    from pytest_kcontroller.plugin_manager import nearest
 
     values: dict[str, Any] = {"plugins": settings.plugins, "seed": settings.seed or 0, "zookeeper_image": image}
     for mark in reversed(list(request.node.iter_markers("kcontroller"))):
@@ -226,8 +244,28 @@ def _cluster_settings(request: pytest.FixtureRequest, settings: KcSettings, imag
         if name not in known:
             near = difflib.get_close_matches(name, [*known, "backends"], 1)
             hint = f"did you mean {near[0]!r}?" if near else f"it takes backends, {', '.join(known)}"
-            pytest.fail(f"the marker kcontroller has no argument {name!r}\n  -> {hint}", pytrace=False)
+            _bad_marker(request, f"has no argument {name!r}", hint)
+    for name, (kind, said) in _MARKER_VALUES.items():
+        value = values.get(name, 1 if kind is int else {})
+        if not isinstance(value, kind) or isinstance(value, bool) or (kind is int and value < 1):
+            _bad_marker(request, f"{name}={value!r}", f"must be {said}")
+    if found := wrong(values.get("config", {})):
+        name, what = found
+        _bad_marker(request, f"config: {what}", nearest(name, [key.name for key in KAFKA_CONFIG]))
     return ClusterSettings(**values)
+
+
+_MARKER_VALUES: dict[str, tuple[Any, str]] = {
+    "nodes": (int, "a whole number, 1 or more"),
+    "session_timeout_ms": (int, "a whole number of milliseconds, 1 or more"),
+    "selectors": (Mapping, 'a dict of reasons and names: {"offline": "rack-aware"}'),
+    "assignment": (str | Mapping, 'a name, or a dict {"name": ...} with options'),
+    "config": (Mapping, 'a dict of Kafka\'s names: {"unclean.leader.election.enable": True}'),
+}
+
+
+def _bad_marker(request: pytest.FixtureRequest, what: str, hint: str) -> NoReturn:
+    pytest.fail(f"{place(request.node)}: the marker kcontroller {what}\n  -> {hint}", pytrace=False)
 
 
 @pytest.fixture

@@ -17,6 +17,11 @@ from pytest_kcontroller.loop_thread import LoopThread
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.relay import Relay
 
+
+class NoSessionError(EnvironmentError_):
+    """A server gave no session in time."""
+
+
 ExpireMode = Literal["server", "client", "natural"]
 EXPIRE_MODES: tuple[ExpireMode, ...] = ("server", "client", "natural")
 
@@ -36,7 +41,8 @@ class TestZooKeeper:
         self._loop = loop
         self._clients: list[KazooClient] = []
         self._relays: dict[int, Relay] = {}
-        self._admin = KazooClient(str(server), timeout=30)
+        # kazoo waits for the answer to its handshake as long as for a session: no longer than `start` does.
+        self._admin = KazooClient(str(server), timeout=scaled(START_S))
         self._start(self._admin)
         self._admin.ensure_path(self.chroot)
 
@@ -117,7 +123,7 @@ class TestZooKeeper:
         try:
             client.start(timeout=scaled(START_S))
         except client.handler.timeout_exception:
-            raise EnvironmentError_(
+            raise NoSessionError(
                 f"no ZooKeeper session within {scaled(START_S):g} s",
                 where=str(self.server),
                 hint="does a ZooKeeper run there?",

@@ -18,8 +18,13 @@ from kcontroller_chaos.faults import Fault, kinds
 from kcontroller_chaos.keys import REQUIRED, Key, Section
 from kcontroller_chaos.toml_lines import Lines
 from pytest_kcontroller.errors import UsageError
+from pytest_kcontroller.kafka_config import KAFKA_CONFIG, wrong
 
 MOST_SEEDS = 1_000_000
+MOST_SEED = 2**63 - 1
+MOST_SHOWN = 60
+MOST_NUMBER = 10**9
+"""Of a key that says no bound of its own: no campaign has use for more."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
@@ -158,14 +163,16 @@ def load_campaign(path: Path) -> Campaign:
     """Reads and checks a campaign file. Raises UsageError naming file, line and key."""
     try:
         data = path.read_bytes()
-        text = data.decode("utf-8")
+        text = data.decode("utf-8-sig")  # some editors put a mark before the first byte
     except OSError as bad:
         raise UsageError(f"cannot be read ({bad.strerror})", where=str(path)) from None
     except UnicodeDecodeError as bad:
         raise UsageError(f"is not UTF-8 (byte {bad.start})", where=str(path)) from None
     try:
         table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as bad:
+    except RecursionError:
+        raise UsageError("is nested too deeply", where=str(path), hint="a campaign has tables of values") from None
+    except ValueError as bad:  # TOMLDecodeError, and a number of more digits than Python reads
         line = re.search(r"at line (\d+)", str(bad))
         where = f"{path}:{line[1] if line else max(1, len(text.splitlines()))}"
         raise UsageError(f"is no TOML: {bad}", where=where, hint="correct the line") from None
@@ -177,17 +184,25 @@ def parse_seeds(value: object) -> tuple[int, ...]:
     if isinstance(value, list):
         if not value or not all(isinstance(seed, int) and not isinstance(seed, bool) for seed in value):
             raise ValueError("a list of seeds has whole numbers, at least one")
+        if wrong := [seed for seed in value if not 0 <= seed <= MOST_SEED]:
+            raise ValueError(f"{_shown(wrong[0])} is no seed: 0 to {MOST_SEED}")
         return tuple(dict.fromkeys(value))
     seeds: list[int] = []
     for part in str(value).split(","):
-        found = re.fullmatch(r"\s*(\d+)(?:\.\.(\d+))?\s*", part)
+        found = re.fullmatch(r"\s*(\d{1,18})(?:\.\.(\d{1,18}))?\s*", part)
         if found is None or int(found[2] or found[1]) < int(found[1]):
-            raise ValueError(f'{value!r} is not seeds: write "1..20", "3" or "1,4,7"')
+            raise ValueError(f'{_shown(value)} is not seeds: write "1..20", "3" or "1,4,7"')
         first, last = int(found[1]), int(found[2] or found[1])
-        if last - first >= MOST_SEEDS:
+        if len(seeds) + last - first >= MOST_SEEDS:
             raise ValueError(f"{value!r} is more than {MOST_SEEDS:,} seeds")
         seeds += range(first, last + 1)
     return tuple(dict.fromkeys(seeds))
+
+
+def _shown(value: object) -> str:
+    """As it is written; a number of a thousand digits is not."""
+    text = repr(value)
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:
@@ -214,6 +229,9 @@ class _Reader:
             seeds = parse_seeds(head["seeds"])
         except ValueError as bad:
             self._fail("campaign", 0, "seeds", str(bad), "")
+        if found := wrong(cluster.config):
+            name, what = found
+            self._fail("cluster", 0, "config", what, nearest(name, [key.name for key in KAFKA_CONFIG]), inner=name)
         for section in ("topics", "workload"):
             self._replication(section, rows[section], cluster.nodes)
         return Campaign(
@@ -264,26 +282,35 @@ class _Reader:
         odd = key.type == "names" and isinstance(value, list) and not all(isinstance(name, str) for name in value)
         odd = odd or (isinstance(value, bool) and key.type != "boolean") or isinstance(value, datetime.datetime)
         if odd or not isinstance(value, _TYPES[key.type]):
-            self._fail(section, index, key.name, f"{value!r} is not {_SAID[key.type]}", key.help)
+            self._fail(section, index, key.name, f"{_shown(value)} is not {_SAID[key.type]}", key.help)
         if key.type == "plugin" and isinstance(value, dict) and not isinstance(value.get("name"), str):
             self._fail(section, index, key.name, "the table has no `name`", key.help)
         if key.type == "range" and isinstance(value, list):
             self._range(section, index, key, value)
             return
-        if key.least is not None and isinstance(value, int | float) and value < key.least:
-            unit = f" {key.unit}" if key.unit else ""
-            self._fail(section, index, key.name, f"{value} is less than {key.least:g}{unit}", key.help)
+        if isinstance(value, int | float):
+            self._number(section, index, key, value)
         if not key.choices:
             return
         for name in value if isinstance(value, dict | list) else (str(value),):
             if name not in key.choices:
                 self._fail(section, index, key.name, f"{name!r} is not known", nearest(name, key.choices))
 
+    def _number(self, section: str, index: int, key: Key, value: float) -> None:
+        unit = f" {key.unit}" if key.unit else ""
+        most = MOST_NUMBER if key.most is None else key.most
+        if key.least is not None and value < key.least:
+            self._fail(section, index, key.name, f"{_shown(value)} is less than {key.least:g}{unit}", key.help)
+        if not value <= most:  # nan is in no order
+            self._fail(section, index, key.name, f"{_shown(value)} is no number up to {most:,}{unit}", key.help)
+
     def _range(self, section: str, index: int, key: Key, value: list[Any]) -> None:
         numbers = [one for one in value if isinstance(one, int | float) and not isinstance(one, bool)]
         if len(numbers) != 2 or len(value) != 2 or not (key.least or 0) <= numbers[0] <= numbers[1]:
-            what = f"{value!r} is no range: two numbers, from {key.least or 0:g} on, the smaller one first"
+            what = f"{_shown(value)} is no range: two numbers, from {key.least or 0:g} on, the smaller one first"
             self._fail(section, index, key.name, what, key.help)
+        for number in numbers:
+            self._number(section, index, key, number)
 
     def _generator(
         self, rows: list[dict[str, Any]], topics: list[dict[str, Any]], duration_s: float
@@ -404,7 +431,8 @@ class _Reader:
         if at_s > duration_s:
             self._fail(section, index, "at_s", f"{at_s:g} s is after the end ({duration_s:g} s)", "")
 
-    def _fail(self, section: str, index: int, key: str, what: str, hint: str) -> NoReturn:
+    def _fail(self, section: str, index: int, key: str, what: str, hint: str, *, inner: str = "") -> NoReturn:
+        """`inner`: a key of the table that `key` is."""
         place = f"`{section}.{key}`" if key else f"`{section}`"
-        where = f"{self._file}:{self._lines.find(section, index, key)}: {place}"
+        where = f"{self._file}:{self._lines.find(section, index, key, inner)}: {place}"
         raise UsageError(what, where=where, hint=hint)

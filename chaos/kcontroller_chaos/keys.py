@@ -10,6 +10,12 @@ from typing import Any
 from kcontroller_chaos.faults import Fault, kinds
 from kcontroller_chaos.invariants import invariants
 
+DAY_S = 86_400
+MOST_NODES = 200
+"""Each has an address of its own on loopback: 127.plane.source.target."""
+LONGEST_SESSION_MS = 60_000
+"""What ZooKeeper is set up to grant at most (cluster/zookeeper.py); of a longer one nobody would be told."""
+
 REQUIRED: Any = object()
 """The default of a key that has none."""
 
@@ -36,6 +42,7 @@ class Key:
     unit: str = ""
     choices: tuple[str, ...] = ()
     least: float | None = None
+    most: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +67,7 @@ CAMPAIGN = Section(
     "what is played",
     (
         Key("name", "string", "names the run directories: letters, digits, hyphens", REQUIRED),
-        Key("duration_s", "number", "how long faults and workload go on", REQUIRED, "s", least=0.1),
+        Key("duration_s", "number", "how long faults and workload go on", REQUIRED, "s", least=0.1, most=DAY_S),
         Key("seeds", "seeds", '"1..20" or a list of whole numbers; one run each', "1..1"),
     ),
     required=True,
@@ -69,9 +76,17 @@ CLUSTER = Section(
     "cluster",
     "what it is played on",
     (
-        Key("nodes", "integer", "number of nodes, ids from 0", 3, least=1),
+        Key("nodes", "integer", "number of nodes, ids from 0", 3, least=1, most=MOST_NODES),
         Key("zookeeper", "integer", "number of ZooKeeper servers", 1, choices=("1",)),
-        Key("session_timeout_ms", "integer", "session time-out that nodes ask ZooKeeper for", 3000, "ms", least=1),
+        Key(
+            "session_timeout_ms",
+            "integer",
+            "session time-out that nodes ask ZooKeeper for",
+            3000,
+            "ms",
+            least=1,
+            most=LONGEST_SESSION_MS,
+        ),
         Key("assignment", "plugin", "assignment strategy, or {name = ..., options}", "striped"),
         Key("selectors", "object", "reason -> leader selector, or {name = ..., options}", {}, choices=REASONS),
         Key("config", "object", "Kafka's settings of the nodes, by Kafka's names", {}),
@@ -82,7 +97,7 @@ TOPICS = Section(
     "topics that exist before the run begins",
     (
         Key("name", "string", "name", REQUIRED),
-        Key("partitions", "integer", "number of partitions", 1, least=1),
+        Key("partitions", "integer", "number of partitions", 1, least=1, most=10_000),
         Key("replication_factor", "integer", "replicas of each partition, at most the number of nodes", 1, least=1),
     ),
     many=True,
@@ -102,7 +117,7 @@ WORKLOAD = Section(
             least=0,
         ),
         Key("topic", "string", "of create_topic: its name", None),
-        Key("partitions", "integer", "of create_topic: number of partitions", 1, least=1),
+        Key("partitions", "integer", "of create_topic: number of partitions", 1, least=1, most=10_000),
         Key("replication_factor", "integer", "of create_topic: replicas of each partition", 1, least=1),
     ),
     many=True,
@@ -122,8 +137,10 @@ FAULT_KEYS = (
         "node's N-th write leaves for ZooKeeper, just after its effect, before its N-th request leaves) counts from at_s",
         None,
     ),
-    Key("after_ms", "number", "with when: so long after that", 0, "ms", least=0),
-    Key("duration_s", "number", "until it is healed; default: as soon as it is observed", None, "s", least=0),
+    Key("after_ms", "number", "with when: so long after that", 0, "ms", least=0, most=DAY_S * 1000),
+    Key(
+        "duration_s", "number", "until it is healed; default: as soon as it is observed", None, "s", least=0, most=DAY_S
+    ),
     Key("until", "string", "instead of duration_s, what ends it (as when)", None),
     Key("if_possible", "boolean", "skipped, not a failed run, if its target or its moment is not there", False),
 )
@@ -141,6 +158,7 @@ def parameters(kind: type[Fault]) -> tuple[Key, ...]:
             field.default,
             field.metadata.get("unit", ""),
             tuple(field.metadata.get("choices", ())),
+            *((0, DAY_S * 1000) if str(field.type) in ("int", "float") else ()),
         )
         for field in dataclasses.fields(kind)
     )
@@ -170,9 +188,25 @@ def generator_section() -> Section:
         "what is drawn from the seed besides; a drawn fault that is not possible at its moment is skipped",
         (
             Key("faults", "names", "kinds, or KIND:MODE", REQUIRED, choices=fault_names()),
-            Key("every_s", "range", "from one drawn action to the next, at least and at most", [1, 3], "s", least=0.01),
-            Key("lasting_s", "range", "how long a drawn fault lasts, at least and at most", [0.5, 3], "s", least=0),
-            Key("max_concurrent", "integer", "so many drawn faults at once", 1, least=1),
+            Key(
+                "every_s",
+                "range",
+                "from one drawn action to the next, at least and at most",
+                [1, 3],
+                "s",
+                least=0.01,
+                most=DAY_S,
+            ),
+            Key(
+                "lasting_s",
+                "range",
+                "how long a drawn fault lasts, at least and at most",
+                [0.5, 3],
+                "s",
+                least=0,
+                most=DAY_S,
+            ),
+            Key("max_concurrent", "integer", "so many drawn faults at once", 1, least=1, most=1000),
             Key("heal_before_end_s", "number", "all are healed so long before the end", 5, "s", least=0),
             Key(
                 "targets",
@@ -267,7 +301,7 @@ def _key_schema(key: Key) -> dict[str, Any]:
         schema |= {"type": "array", "items": {"enum": list(key.choices)}}
         return schema if key.default is REQUIRED else schema | {"default": key.default}
     elif key.type == "range":
-        numbers = {"type": "number", "minimum": key.least or 0}
+        numbers = {"type": "number", "minimum": key.least or 0, "maximum": key.most}
         return schema | {"type": "array", "items": numbers, "minItems": 2, "maxItems": 2, "default": key.default}
     elif key.type == "date":
         schema |= {"type": "string", "format": "date"}
@@ -282,6 +316,8 @@ def _key_schema(key: Key) -> dict[str, Any]:
         schema["enum"] = [int(choice) if key.type == "integer" else choice for choice in key.choices]
     if key.least is not None:
         schema["minimum"] = key.least
+    if key.most is not None:
+        schema["maximum"] = key.most
     if key.default is not REQUIRED and key.default is not None:
         schema["default"] = key.default
     return schema

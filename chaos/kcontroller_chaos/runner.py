@@ -134,6 +134,7 @@ async def run_once(campaign: Campaign, seed: int, options: Options, schedule: Sc
     Cancelled, it heals, stops everything and leaves a readable run with the verdict `unknown`.
     """
     settings = replace(check(campaign, options), seed=seed)
+    schedule = schedule or draw(campaign, seed)
     start = RunStart.now()
     clock = RealClock(start)
     run = RunDirectory.create(
@@ -150,12 +151,12 @@ async def run_once(campaign: Campaign, seed: int, options: Options, schedule: Sc
         backend=options.backend,
         times=SIMULATION_START if options.backend == SIM else start,
         text=campaign.text,
+        schedule=schedule.facts,
         expected=[asdict(known) for known in campaign.expected],
         versions={"kcontroller": __version__, "python": platform.python_version(), **_versions(options)},
         host={"cpus": len(os.sched_getaffinity(0)), "system": f"{platform.system()} {platform.machine()}"},
         commit=_commit(),
     )
-    schedule = schedule or draw(campaign, seed)
     schedule.save(run.schedule)
     noop, duration_s = options.noop_fault, campaign.duration_s
     try:

@@ -3,10 +3,12 @@ fault more does not move the others."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random  # noqa: TID251 - the type only; streams come from the runtime
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from kcontroller_chaos.actions import ADMIN, FAULT, Action
 from kcontroller_chaos.campaign import AdminAction, Campaign, FaultSpec, TopicSpec
@@ -32,8 +34,17 @@ class Schedule:
         return NamedRng(self.seed).stream(f"{action.stream}/target")
 
     def save(self, path: Path) -> None:
+        path.write_text(self._text, encoding="utf-8")
+
+    @property
+    def _text(self) -> str:
         lines = [json.dumps({"seed": self.seed, **asdict(action)}, separators=(",", ":")) for action in self.actions]
-        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        return "".join(f"{line}\n" for line in lines)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What run.json has of it, so that a file that lost lines is told from the one that was played."""
+        return {"actions": len(self.actions), "sha256": hashlib.sha256(self._text.encode()).hexdigest()}
 
     @classmethod
     def load(cls, path: Path, seed: int = 0) -> Schedule:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-_HEADER = re.compile(r"^\s*(\[\[?)\s*([\w-]+)\s*\]\]?")
+_HEADER = re.compile(r"^\s*(\[\[?)\s*([\w.-]+)\s*\]\]?")
 _KEY = re.compile(r"""^\s*["']?([\w.-]+)["']?\s*=""")
 
 
@@ -30,7 +30,9 @@ class Lines:
                 lines.keys.setdefault((section, index, key[1]), number)
         return lines
 
-    def find(self, section: str, index: int, key: str) -> int:
-        """The key's line, else its section's, else 1."""
-        at = self.keys.get((section, index, key)) or self.headers.get((section, index))
+    def find(self, section: str, index: int, key: str, inner: str = "") -> int:
+        """The key's line (with `inner`: that of this key below `[section.key]`), else its section's, else 1."""
+        table = f"{section}.{key}"
+        at = self.keys.get((table, 0, inner)) or self.headers.get((table, 0))
+        at = at or self.keys.get((section, index, key)) or self.headers.get((section, index))
         return at or self.keys.get(("", 0, section)) or 1

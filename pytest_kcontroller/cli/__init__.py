@@ -14,9 +14,11 @@ import pkgutil
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import nullcontext
 from types import ModuleType
 
 from pytest_kcontroller import __version__
+from pytest_kcontroller.cli._json import only_json
 from pytest_kcontroller.errors import EnvironmentError_, KControllerError, UsageError
 
 INTERNAL_ERROR = 3
@@ -48,7 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         commands = _commands()
         args = _parser(commands).parse_args(argv)
         try:
-            status: int = commands[args.command].run(args)
+            with only_json() if getattr(args, "json", False) else nullcontext():
+                status: int = commands[args.command].run(args)
         except SystemExit as left:  # code of others that we ran: its word must not pass for ours
             raise UsageError(
                 f"a plugin ended the process (sys.exit({left.code!r}))", hint="mend or leave out the plugin"

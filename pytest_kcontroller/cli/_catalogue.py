@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_kcontroller.cli import explain
+from pytest_kcontroller.cli._json import print_json
 from pytest_kcontroller.cli._text import WIDTH, labelled
 
 NO_DOCSTRING = "(its class has no docstring that says what it does)"
@@ -56,7 +57,7 @@ def show(
         hint = nearest(args.name, [entry.name for entry in entries])
         raise UsageError(f"there is no {args.name!r} among the {kind}", hint=hint)
     if args.json:
-        print(json.dumps({kind: [_record(entry) for entry in chosen]}, indent=2))
+        print_json({kind: [_record(entry) for entry in chosen]})
         return 0
     whole = args.name is not None
     print("\n\n".join(_text(entry, whole=whole, example=whole or examples_in_list) for entry in chosen))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_kcontroller.cli import explain
+from pytest_kcontroller.cli._json import print_json
 from pytest_kcontroller.cli._text import columns
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         head = {"campaign": campaign.name, "file": campaign.file, "seed": schedule.seed}
         actions = [dataclasses.asdict(action) for action in schedule.actions]
-        print(json.dumps({**head, "duration_s": campaign.duration_s, "actions": actions}, indent=2))
+        print_json({**head, "duration_s": campaign.duration_s, "actions": actions})
         return 0
     cluster = campaign.cluster
     print(f"{campaign.name}, seed {schedule.seed}: {campaign.duration_s:g} s on {cluster.nodes} nodes")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pytest_kcontroller import __version__
 from pytest_kcontroller.cli import explain
+from pytest_kcontroller.cli._json import print_json
 from pytest_kcontroller.cli._text import columns, labelled
 
 if TYPE_CHECKING:
@@ -59,7 +59,10 @@ def run(args: argparse.Namespace) -> int:
 
     findings = {finding.name: finding for finding in look()}
     ready = all(not _lacks(feature, findings) for feature in FEATURES if feature.required)
-    print(json.dumps(_record(findings, ready), indent=2) if args.json else "\n".join(_text(findings, ready)))
+    if args.json:
+        print_json(_record(findings, ready))
+    else:
+        print("\n".join(_text(findings, ready)))
     return 0 if ready else ENVIRONMENT
 
 

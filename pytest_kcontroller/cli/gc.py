@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_kcontroller.cli import explain
+from pytest_kcontroller.cli._json import print_json
 
 if TYPE_CHECKING:
     from pytest_kcontroller.cli._leftovers import Found, Item
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         items = [_record(item, failed.get(item, ""), args.dry_run) for each in found for item in each.items]
         unseen = {each.kind: each.problem for each in found if each.problem}
-        print(json.dumps({"leftovers": items, "not_looked_at": unseen}, indent=2))
+        print_json({"leftovers": items, "not_looked_at": unseen})
     else:
         print("\n".join(_text(found, failed, args.dry_run)))
     blind = "DOCKER_HOST" in os.environ and any(each.problem for each in found)  # that engine was meant

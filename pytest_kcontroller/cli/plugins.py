@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 from typing import TYPE_CHECKING
 
+from kcontroller_reports.words import printable
 from pytest_kcontroller.cli import explain
+from pytest_kcontroller.cli._json import print_json
 from pytest_kcontroller.cli._text import labelled
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     found = survey(args.plugin)
     broken = sum(bool(plugin.problem) for plugin in found)
     if args.json:
-        print(json.dumps({"plugins": [_record(plugin) for plugin in found], "broken": broken}, indent=2))
+        print_json({"plugins": [_record(plugin) for plugin in found], "broken": broken})
     else:
         print("\n\n".join(_text(plugin) for plugin in found))
         print(f"\n{len(found)} plugins, {broken} broken")
@@ -57,4 +58,5 @@ def _text(plugin: FoundPlugin) -> str:
     rows += [("offers", f"{kind} {name}") for kind, name in plugin.offers]
     if plugin.problem:
         rows.append(("BROKEN", plugin.problem))
-    return "\n".join([plugin.name, *labelled(rows, indent="    ")])
+    rows = [(label, printable(text)) for label, text in rows]
+    return "\n".join([printable(plugin.name), *labelled(rows, indent="    ")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from pytest_kcontroller.cli import explain
 
 if TYPE_CHECKING:
     from kcontroller_chaos.runner import Options, RunResult
+    from kcontroller_chaos.schedule import Schedule
     from pytest_kcontroller.cli._playing import Planned
 
 NAME = "replay"
@@ -108,9 +110,11 @@ def _of_run(path: Path, out: Path) -> tuple[Planned, Options, Original]:
     if facts["schema"] != SCHEMA:
         raise UsageError(f"schema {facts['schema']} is not known here", where=str(path / "run.json"))
     campaign = load_campaign(directory.campaign)
+    schedule = Schedule.load(directory.schedule, facts["seed"])
+    _tell_changed(directory.schedule, schedule, facts.get("schedule"))
     try:
         campaign = replace(campaign, file=str(facts["campaign"]["file"]))
-        planned = Planned(campaign, int(facts["seed"]), Schedule.load(directory.schedule, int(facts["seed"])))
+        planned = Planned(campaign, facts["seed"], schedule)
         options = _options(
             out,
             mutant=facts["mutant"],
@@ -129,6 +133,16 @@ def _of_run(path: Path, out: Path) -> tuple[Planned, Options, Original]:
         return planned, options, (_outcome(original), _decisions(original))
     except (KeyError, TypeError, AttributeError):
         raise UsageError("is not what a judged run has", where=str(path / "verdicts.json")) from None
+
+
+def _tell_changed(file: Path, schedule: Schedule, played: object) -> None:
+    """A schedule may be edited on purpose, to try another one; one that lost lines must not pass for the run's own."""
+    if not isinstance(played, dict) or played == schedule.facts:
+        return
+    now, then = schedule.facts["actions"], played.get("actions")
+    count = f"it has {now} actions, the run had {then}" if now != then else "its actions are others"
+    print(f"{file}: is not the schedule that was played: {count}", file=sys.stderr)
+    print("  -> what is replayed is this file; the verdict need not come back", file=sys.stderr)
 
 
 def _compare(original: Original | None, results: Sequence[RunResult]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_kcontroller.cli import explain
+from pytest_kcontroller.cli._json import print_json
 from pytest_kcontroller.cli._text import labelled
 
 if TYPE_CHECKING:
@@ -80,7 +81,10 @@ def run(args: argparse.Namespace) -> int:
         "rejected": why,
         "instead": None if why is None else {"selector": stock.name, "answer": _answer(instead)},
     }
-    print(json.dumps(record, indent=2) if args.json else "\n".join(_text(record)))
+    if args.json:
+        print_json(record)
+    else:
+        print("\n".join(_text(record)))
     return 0 if why is None else REJECTED
 
 

@@ -21,6 +21,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from kcontroller_reports.words import printable
+
 logging.getLogger("matplotlib").setLevel(logging.ERROR)  # the terminal is for what people asked
 
 _NAMES: Final = ("text", "soft", "line", "page", "violated", "held")
@@ -109,7 +111,7 @@ def svg(axes: Axes, *, label: str) -> str:
     drawn = re.sub(r">\s*\n\s*<", "><", drawn)
     own = "p" + hashlib.sha256((label + drawn).encode()).hexdigest()[:8]
     drawn = re.sub(r"<[^>]*>", lambda tag: _tag(tag.group(), own), drawn)  # never the texts between them
-    return drawn.replace("<svg ", f'<svg role="img" aria-label="{html.escape(label)}" ', 1)
+    return drawn.replace("<svg ", f'<svg role="img" aria-label="{html.escape(printable(label))}" ', 1)
 
 
 _UNUSED_ID: Final = re.compile(r' id="(?:figure|axes|patch|text|line2d|matplotlib\.axis|xtick|ytick)_\d+"')

@@ -26,6 +26,7 @@ from kcontroller_reports.words import short
 _WIDTH, _LEFT, _ROW = 10.8, 1.75, 0.215  # inches
 _LETTER = 0.068  # inches, an average one
 _MOST_PARTITIONS, _MOST_NODES, _MOST_FAULT_ROWS = 12, 6, 6
+_LEAST_LETTERS = 8
 
 
 # --- the timeline of a run --------------------------------------------------------------------------------------
@@ -39,12 +40,50 @@ class _Lane:
     y: float
 
 
-class _Gantt:
+class FaultPlaces:
+    """Where in the picture's width bars and labels of faults are; times in microseconds of the run."""
+
+    def __init__(self, from_us: int, to_us: int) -> None:
+        self.from_us, self.to_us = from_us, max(to_us, from_us + 1)
+        self.inch_us = (self.to_us - self.from_us) / (_WIDTH - _LEFT - 0.15)
+
+    def bar(self, fault: Fault) -> tuple[float, float]:
+        begin, end = max(fault.from_us, self.from_us), min(fault.to_us, self.to_us)
+        return begin, max(end, begin + self.inch_us * 0.012)
+
+    def label(self, fault: Fault) -> tuple[str, bool]:
+        """As much of it as there is room for, and whether it stands on the bar's right."""
+        begin, end = self.bar(fault)
+        text = fault_label(fault)
+        left_in, right_in = (begin - self.from_us) / self.inch_us, (self.to_us - end) / self.inch_us
+        right = right_in > len(text) * _LETTER or right_in >= left_in
+        return short(text, max(_LEAST_LETTERS, int((right_in if right else left_in) / _LETTER))), right
+
+    def place(self, faults: Sequence[Fault]) -> list[tuple[int, bool]]:
+        """The row of each fault, and whether its label is written: nothing overlaps a label. What is too much is in the
+        last row, without labels."""
+        taken: list[list[tuple[float, float]]] = []
+        placed = []
+        for fault in faults:
+            begin, end = self.bar(fault)
+            text, right = self.label(fault)
+            width = (len(text) * _LETTER + 0.2) * self.inch_us
+            mine = (begin, end + width) if right else (begin - width, end)
+            free = [row for row, spans in enumerate(taken) if all(mine[1] <= a or b <= mine[0] for a, b in spans)]
+            if not free and len(taken) < _MOST_FAULT_ROWS:
+                free, taken = [len(taken)], [*taken, []]
+            row = free[0] if free else _MOST_FAULT_ROWS - 1
+            taken[row].append(mine if free else (begin, end))
+            placed.append((row, bool(free)))
+        return placed
+
+
+class _Gantt(FaultPlaces):
     """Rows from top to bottom, in seconds of the run."""
 
     def __init__(self, axes: Axes, from_us: int, to_us: int) -> None:
-        self.axes, self.from_us, self.to_us = axes, from_us, max(to_us, from_us + 1)
-        self.inch_us = (self.to_us - self.from_us) / (_WIDTH - _LEFT - 0.15)
+        super().__init__(from_us, to_us)
+        self.axes = axes
 
     def seen(self, span: Span) -> bool:
         return span.to_us >= self.from_us and span.from_us <= self.to_us
@@ -90,20 +129,20 @@ class _Gantt:
         )
         self.axes.add_patch(frame)
 
-    def fault(self, lane: _Lane, fault: Fault, kinds: Kinds) -> None:
-        begin, end = max(fault.from_us, self.from_us), min(fault.to_us, self.to_us)
-        least = max(end, begin + self.inch_us * 0.012)
+    def fault(self, lane: _Lane, fault: Fault, kinds: Kinds, *, named: bool) -> None:
+        begin, least = self.bar(fault)
         colour = kinds.colour(fault.kind)
         self.axes.axvspan(begin / 1e6, least / 1e6, facecolor=colour, alpha=0.16, linewidth=0, zorder=0)
-        self.block(lane, Span(begin, int(least)), colour, hatch=kinds.hatch(fault.kind), edge=TEXT)
+        self.block(lane, Span(int(begin), int(least)), colour, hatch=kinds.hatch(fault.kind), edge=TEXT)
         if fault.observed_us is not None and self.from_us <= fault.observed_us <= self.to_us:
             self.axes.plot(
                 [fault.observed_us / 1e6], [lane.y], marker="|", color=TEXT, markersize=11, markeredgewidth=1.6
             )
-        text = fault_label(fault)
-        room_right = (self.to_us - least) / self.inch_us > len(text) * _LETTER
-        place, side = (least / 1e6, "left") if room_right else (begin / 1e6, "right")
-        shift = self.inch_us * 0.05 / 1e6 * (1 if room_right else -1)
+        if not named:
+            return
+        text, right = self.label(fault)
+        place, side = (least / 1e6, "left") if right else (begin / 1e6, "right")
+        shift = self.inch_us * 0.05 / 1e6 * (1 if right else -1)
         self.axes.text(place + shift, lane.y, text, ha=side, va="center_baseline", fontsize=7.5, zorder=6)
 
 
@@ -126,12 +165,13 @@ def timeline_svg(
     begin = timeline.from_us if from_us is None else from_us
     end = timeline.to_us if to_us is None else min(to_us, timeline.to_us)
     faults = [fault for fault in timeline.faults if fault.to_us >= begin and fault.from_us <= end]
-    fault_rows = _rows_of_faults(faults, (max(end, begin + 1) - begin) / (_WIDTH - _LEFT - 0.15))
+    placed = FaultPlaces(begin, end).place(faults)
+    rows = 1 + max((row for row, _ in placed), default=-1)
     partitions = sorted({span.partition for span in timeline.leaders}, key=_natural)
     nodes = sorted({span.node for span in timeline.sessions if span.node is not None})
     acting = sorted({span.node for span in timeline.controllers if span.view == "node" and span.node is not None})
     groups = [
-        ("FAULTS", [""] * (max(fault_rows, default=-1) + 1)),
+        ("FAULTS", [""] * rows),
         ("CONTROLLER", ["ZooKeeper: /controller", *[f"node {node} acts as it" for node in acting[:_MOST_NODES]]]),
         ("LEADERS", [short(name, 26) for name in partitions[:_MOST_PARTITIONS]]),
         ("SESSIONS", [f"node {node}: {view}" for node in nodes[:_MOST_NODES] for view in ("ZooKeeper", "client")]),
@@ -142,8 +182,8 @@ def timeline_svg(
         axes.set_ylim(-height, 0)
         gantt = _Gantt(axes, begin, end)  # how the run is taken down after its end is not drawn
         _label_lanes(axes, groups, lanes)
-        for fault, row in zip(faults, fault_rows, strict=True):
-            gantt.fault(lanes["FAULTS"][row], fault, kinds)
+        for fault, (row, named) in zip(faults, placed, strict=True):
+            gantt.fault(lanes["FAULTS"][row], fault, kinds, named=named)
         _draw_controllers(gantt, timeline, lanes["CONTROLLER"], acting)
         _draw_leaders(gantt, timeline, lanes["LEADERS"], partitions)
         _draw_sessions(gantt, timeline, lanes["SESSIONS"], nodes)
@@ -151,19 +191,6 @@ def timeline_svg(
             axes.axvline(at_us / 1e6, color=VIOLATED, linewidth=1.2, linestyle=(0, (4, 2)), zorder=7)
         axes.set_xlabel("seconds from the run's start", fontsize=8)
         return svg(axes, label=label)
-
-
-def _rows_of_faults(faults: Sequence[Fault], inch_us: float) -> list[int]:
-    """A row for each fault, so that bars and their labels do not overlap; the last row takes what is too much."""
-    free: list[float] = []
-    rows = []
-    for fault in faults:
-        end = fault.to_us + (len(fault_label(fault)) * _LETTER + 0.2) * inch_us
-        row = next((number for number, until in enumerate(free) if until <= fault.from_us), len(free))
-        row = min(row, _MOST_FAULT_ROWS - 1)
-        free[row : row + 1] = [end]
-        rows.append(row)
-    return rows
 
 
 def _lanes(groups: Sequence[tuple[str, list[str]]]) -> tuple[dict[str, list[_Lane]], float]:

@@ -205,7 +205,8 @@ def run_rows(runs: DataFrame) -> DataFrame:
 
 
 def failure_rows(tables: Tables) -> DataFrame:
-    """One row per verdict and cause: how many runs, and the first run as the example."""
+    """One row per verdict and cause: how many runs, and as the example the first one, of those whose files are whole if
+    there is one."""
     broken = tables.invariants.where(F.col("verdict") == "violated").select(
         "directory", "invariant", "expected", "seen", "where", "kind", "witness"
     )
@@ -229,9 +230,9 @@ def failure_rows(tables: Tables) -> DataFrame:
         .agg(
             F.count_distinct("directory").alias("runs"),
             F.count_distinct(F.when(F.col("known").isNotNull(), F.col("directory"))).alias("known"),
-            F.min(F.struct(*example)).alias("first"),
+            F.min(F.struct(F.col("damage").isNotNull().alias("damaged"), *example)).alias("first"),
         )
-        .select("verdict", "cause", "runs", "known", "first.*")
+        .select("verdict", "cause", "runs", "known", *(f"first.{name}" for name in example))
     )
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import socket
+from collections.abc import Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -246,6 +249,94 @@ def test_a_typo_in_the_marker_is_one_sentence(pytester: pytest.Pytester) -> None
     ran.assert_outcomes(errors=1)
     ran.stdout.fnmatch_lines(["*the marker kcontroller has no argument 'nodez'*", "*did you mean 'nodes'?*"])
     assert "fixtures.py" not in ran.stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("marker", "message"),
+    [
+        ("5", "test_it.py:4: test_it: @pytest.mark.kcontroller(5): *\n*write @pytest.mark.kcontroller(nodes=5)"),
+        ("{}, nodes=3", "test_it.py:4: test_it: @pytest.mark.kcontroller({}, nodes=3): *\n*name it: nodes, *"),
+        ("backends='sim'", "test_it.py:4: test_it: * backends='sim': must be a list *\n*-> write backends=*"),
+        ("backends=[[]]", "test_it.py:4: test_it: * backends=*: must be a list *\n*-> write backends=*"),
+        ("nodes='3'", "test_it.py:4: test_it: the marker kcontroller nodes='3'\n*must be a whole number, 1 or more"),
+        ("nodes=0", "test_it.py:4: test_it: the marker kcontroller nodes=0\n*must be a whole number, 1 or more"),
+        ("config=7", "test_it.py:4: test_it: the marker kcontroller config=7\n*must be a dict*"),
+        (
+            "config={'unclean.leader.election': True}",
+            "test_it.py:4: test_it: the marker kcontroller config: nodes do not know *"
+            "did you mean 'unclean.leader.election.enable'*",
+        ),
+    ],
+)
+def test_a_wrong_marker_names_the_test_and_what_to_write(pytester: pytest.Pytester, marker: str, message: str) -> None:
+    pytester.makepyfile(
+        test_it=f"""
+        import pytest
+
+
+        @pytest.mark.kcontroller({marker})
+        def test_it(kcluster):
+            pass
+        """
+    )
+    ran = pytester.runpytest_subprocess("--kc-backend=sim")
+    assert ran.ret != 0
+    said = ran.stdout.str() + ran.stderr.str()
+    assert fnmatch(said, f"*{message.replace('[', '[[]')}*")
+    assert "Traceback" not in said and "fixtures.py" not in said
+
+
+# --- a ZooKeeper that never answers --------------------------------------------------------------------------------------
+
+MUTE_JAVA = """\
+#!/bin/sh
+echo $$ "$@" >> {log}
+[ "$1" = -version ] || exec sleep 1000
+"""
+
+
+def test_a_server_that_never_started_is_not_waited_for_by_each_test(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    java, log = pytester.path / "java", pytester.path / "calls"
+    java.write_text(MUTE_JAVA.format(log=log))
+    java.chmod(0o755)
+    monkeypatch.setenv("KCONTROLLER_JAVA", str(java))
+    pytester.makepyfile(
+        """
+        def test_1(zk): pass
+        def test_2(zk): pass
+        def test_3(kcluster): pass
+        """
+    )
+    ran = pytester.runpytest_subprocess("--kc-timeout-scale=0.02", "-p", "no:randomly")
+    ran.assert_outcomes(errors=3)
+    again = "tried before in this run, for *::test_1, and not tried again: *zookeeper.log: ZooKeeper did not start*"
+    ran.stdout.fnmatch_lines(["*zookeeper.log: ZooKeeper did not start*", again, again])
+    assert "fixtures.py" not in ran.stdout.str()
+    assert len([line for line in log.read_text().splitlines() if "QuorumPeerMain" in line]) == 1
+
+
+def test_a_server_of_somebody_else_that_never_answered_is_asked_once(
+    pytester: pytest.Pytester, silent: socket.socket
+) -> None:
+    host, port = silent.getsockname()
+    pytester.makepyfile("def test_1(zk): pass\ndef test_2(zookeeper): pass\n")
+    ran = pytester.runpytest_subprocess(f"--kc-zookeeper={host}:{port}", "--kc-timeout-scale=0.02", "-p", "no:randomly")
+    ran.assert_outcomes(errors=2)
+    ran.stdout.fnmatch_lines(
+        [
+            f"{host}:{port}: no ZooKeeper session within*",
+            f"tried before in this run, for *::test_1, *: {host}:{port}: no *",
+        ]
+    )
+
+
+@pytest.fixture
+def silent() -> Iterator[socket.socket]:
+    """Accepts connections, as the backlog does, and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server
 
 
 # --- what a test's cluster and its faults leave ------------------------------------------------------------------------

@@ -64,6 +64,20 @@ def test_replay_plays_the_schedule_of_the_run_and_not_what_its_campaign_gives_to
     assert fault["kind"] == "kill", again.stdout
 
 
+def test_a_schedule_that_lost_lines_is_noticed(tmp_path: Path) -> None:
+    pause = '[[faults]]\nkind = "pause"\nduration_s = 0.1\nat_s = {}\n'
+    (tmp_path / "c.toml").write_text(QUIET + pause.format(0.5) + pause.format(0.9))
+    assert kcontroller("campaign", "run", "c.toml", "--seeds", 1, "--backend", "sim", cwd=tmp_path).returncode == 0
+    (run,) = (tmp_path / "runs").glob("*/*")
+    changed = "is not the schedule that was played: "
+    assert changed not in kcontroller("replay", run, "--out", "same", cwd=tmp_path).stderr
+    first, second = (run / "schedule.jsonl").read_text().splitlines(keepends=True)
+    (run / "schedule.jsonl").write_text(first)
+    assert f"{changed}it has 1 actions, the run had 2" in kcontroller("replay", run, cwd=tmp_path).stderr
+    (run / "schedule.jsonl").write_text(first + second.replace("fault-1", "fault-9"))
+    assert f"{changed}its actions are others" in kcontroller("replay", run, cwd=tmp_path).stderr
+
+
 @pytest.mark.parametrize(
     ("prepare", "arguments", "message"),
     [

@@ -393,6 +393,14 @@ def test_damaged_runs_are_counted_and_named(spark: SparkSession, tmp_path: Path)
     assert {run.campaign for run in made.summary.runs} == {"smoke"}
 
 
+def test_the_example_of_a_failure_is_a_run_whose_files_are_whole(spark: SparkSession, tmp_path: Path) -> None:
+    broken = invariant("no-older-epoch-write", "safety", "violated")
+    first, _ = (MadeRun(tmp_path / "runs", seed, overall="violated", invariants=(broken,)).write() for seed in (1, 2))
+    (first / "run.json").write_text("{")
+    (failure,) = report(spark, tmp_path / "out", tmp_path / "runs").summary.failures
+    assert (failure.runs, failure.run) == (2, "seed-2")
+
+
 def test_a_run_given_twice_counts_once_and_its_undamaged_copy_counts(spark: SparkSession, tmp_path: Path) -> None:
     cut = MadeRun(tmp_path / "a", 1).write()
     (cut / "verdicts.json").write_text(CUT)

@@ -54,6 +54,33 @@ HEAD = '[campaign]\nname = "x"\nduration_s = 5\n'
         (HEAD + '[[faults]]\nkind = "kill"\nwhen = "observed:other"\n', 6, "no fault has the id"),
         (HEAD + '[[faults]]\nkind = "kill"\nat_s = 9\n', 6, "after the end"),
         (HEAD + "seeds = [\n", 4, "is no TOML"),
+        (HEAD + f"seeds = [{'9' * 5000}]\n", 4, "is no TOML"),
+        (HEAD + f"seeds = {'[' * 5000}\n", "", "nested too deeply"),
+        (
+            HEAD + '[cluster]\nconfig = { "unclean.leader.election" = true }\n',
+            5,
+            "did you mean `unclean.leader.election.enable`",
+        ),
+        (HEAD + '[cluster.config]\n"controller.socket.timeout.ms" = 0\n', 5, "is not a whole number of milliseconds"),
+        (HEAD + '[cluster.config]\n"unclean.leader.election.enable" = "false"\n', 5, "is not true or false"),
+        (HEAD + "[cluster.config]\n\nunclean.leader.election.enable = true\n", 4, "a name with dots stands in quotes"),
+        (HEAD + "seeds = [-1]\n", 4, "-1 is no seed: 0 to"),
+        (HEAD + f"seeds = [{2**63}]\n", 4, "is no seed: 0 to"),
+        (HEAD + f"seeds = '1..{'9' * 30}'\n", 4, "is not seeds"),
+        (HEAD + "seeds = '1..700000,700001..1400000'\n", 4, "is more than 1,000,000 seeds"),
+        (HEAD.replace("5", "nan"), 3, "nan is no number up to 86,400 s"),
+        (HEAD.replace("5", "inf"), 3, "inf is no number up to 86,400 s"),
+        (HEAD.replace("5", "-1"), 3, "-1 is less than 0.1 s"),
+        (HEAD.replace("5", "1e300"), 3, "1e+300 is no number up to"),
+        (HEAD + "[cluster]\nnodes = 201\n", 5, "201 is no number up to 200"),
+        (HEAD + f"[cluster]\nnodes = {'9' * 400}\n", 5, "9... is no number up to 200"),
+        (HEAD + "[cluster]\nsession_timeout_ms = 90_000\n", 5, "90000 is no number up to 60,000 ms"),
+        (HEAD + '[[faults]]\nkind = "kill"\nat_s = nan\n', 6, "nan is no number"),
+        (HEAD + f'[[faults]]\nkind = "kill"\nat_s = {"9" * 400}\n', 6, "is no number"),
+        (HEAD + '[[faults]]\nkind = "latency"\nat_s = 1\ndelay_ms = -5\n', 7, "-5 is less than 0 ms"),
+        (HEAD + '[generator]\nfaults = ["kill"]\nevery_s = [1, inf]\n', 6, "inf is no number up to"),
+        (HEAD + '[generator]\nfaults = ["kill"]\nevery_s = [nan, 1]\n', 6, "is no range"),
+        (HEAD + '[generator]\nfaults = ["kill"]\ncrash_points = nan\n', 6, "nan is no number"),
     ],
 )
 def test_a_bad_file_is_named_with_line_and_key(tmp_path, text, line, named):
@@ -61,6 +88,11 @@ def test_a_bad_file_is_named_with_line_and_key(tmp_path, text, line, named):
     with pytest.raises(UsageError, match=f"campaign.toml:{line}") as bad:
         load_campaign(tmp_path / "campaign.toml")
     assert named in str(bad.value)
+
+
+def test_a_mark_before_the_first_byte_is_no_error(tmp_path):
+    (tmp_path / "campaign.toml").write_text(HEAD, encoding="utf-8-sig")
+    assert load_campaign(tmp_path / "campaign.toml").name == "x"
 
 
 def test_a_growing_log_is_read_transaction_by_transaction(tmp_path):

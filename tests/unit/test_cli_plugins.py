@@ -28,6 +28,9 @@ def kcontroller_leader_selectors():
 """
 
 
+SMOKE = str(Path(__file__).parents[2] / "chaos/campaigns/smoke.toml")
+
+
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
     """Makes a module that can be imported by this name."""
@@ -54,6 +57,25 @@ def test_stock_plugins_are_listed_with_their_offers(capsys: pytest.CaptureFixtur
     offered = sorted(offer["name"] for p in found.values() for offer in p["offers"] if p["origin"] == "stock")
     stock = load_plugins(installed=False)
     assert offered == sorted((*stock.selectors.names, *stock.assignments.names))
+
+
+@pytest.mark.parametrize("command", [["plugins", "list"], ["selectors"], ["campaign", "plan", SMOKE]])
+def test_json_is_alone_on_stdout_whatever_a_plugin_prints(
+    write: Write, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    loud = write("kct_loud", GOOD.replace("    return [", "    print('hook!')\n    return [") + "\nprint('import!')\n")
+    assert main([*command, "--json", "--plugin", loud]) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)
+    assert "hook!" in said.err
+
+
+def test_what_a_plugin_is_called_does_not_steer_the_terminal(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    module = write("kct_escape", GOOD.replace('name = "mine"', 'name = "mi\\x1b[31mne"'))
+    assert main(["plugins", "list", "--plugin", module]) == 0
+    said = capsys.readouterr().out
+    assert "leader selector mi\\x1b[31mne" in said
+    assert "\x1b" not in said
 
 
 def test_a_good_plugin_is_listed_with_its_hook(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
