@@ -42,7 +42,9 @@ with warnings.catch_warnings():
         """An error per partition."""
 
     class UpdateMetadataRequest(ApiMessage, load_json=schemas):
-        """Controller to broker: who is live, who leads what."""
+        """Controller to broker: who is live, who leads what. `common` is the batch's (codec.Common), if it is set."""
+
+        __slots__ = ("common",)
 
     class UpdateMetadataResponse(ApiMessage, load_json=schemas):
         """One error."""
