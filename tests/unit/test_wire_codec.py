@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import pytest
 
+from pytest_kcontroller.runtime.rng import NamedRng
 from pytest_kcontroller.wire import codec
 from pytest_kcontroller.wire.messages import (
     UpdateMetadataBroker,
@@ -20,7 +20,7 @@ from pytest_kcontroller.wire.messages import (
 VERSION = 8
 
 
-def updates(draw: random.Random) -> list[Any]:
+def updates(draw: Any) -> list[Any]:
     """The requests of one batch, of any content."""
 
     def number(bits: int = 31) -> int:
@@ -69,7 +69,7 @@ def updates(draw: random.Random) -> list[Any]:
 
 @pytest.mark.parametrize("seed", range(50))
 def test_a_batch_has_the_bytes_and_the_content_of_the_plain_codec(seed: int) -> None:
-    for request in updates(random.Random(seed)):
+    for request in updates(NamedRng(seed).stream("codec")):
         plain = bytes(request.encode(version=VERSION))
         assert codec.encode(request, VERSION) == plain
         decoded = codec.decode(UpdateMetadataRequest, memoryview(plain), VERSION)
@@ -79,7 +79,7 @@ def test_a_batch_has_the_bytes_and_the_content_of_the_plain_codec(seed: int) -> 
 
 
 def test_the_body_is_encoded_once_for_all() -> None:
-    first, second, _ = updates(random.Random(1))
+    first, second, _ = updates(NamedRng(1).stream("codec"))
     codec.encode(first, VERSION)
     body = first.common.body
     codec.encode(second, VERSION)
@@ -88,6 +88,6 @@ def test_the_body_is_encoded_once_for_all() -> None:
 
 @pytest.mark.parametrize("length", [0, 8, 9, 16, 17, 18])
 def test_half_a_body_is_refused(length: int) -> None:
-    body = bytes(updates(random.Random(2))[0].encode(version=VERSION))[:length]
+    body = bytes(updates(NamedRng(2).stream("codec"))[0].encode(version=VERSION))[:length]
     with pytest.raises(Exception):  # noqa: B017 - the codec raises anything
         codec.decode(UpdateMetadataRequest, memoryview(body), VERSION)
