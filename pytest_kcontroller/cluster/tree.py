@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from pytest_kcontroller.model.cluster import Assignment, Broker, LeaderAndIsr, TopicPartition
 from pytest_kcontroller.zookeeper.session import (
@@ -13,11 +13,14 @@ from pytest_kcontroller.zookeeper.session import (
     ConnectionLossError,
     GetChildren,
     GetData,
+    MultiRead,
     Node,
     NoNodeError,
     Request,
+    ZkError,
     ZkSession,
 )
+from pytest_kcontroller.zookeeper.store import CHUNK_OPS
 from pytest_kcontroller.zookeeper.znodes import (
     BROKER_IDS,
     CONTROLLER,
@@ -107,9 +110,15 @@ async def read_tree(session: ZkSession) -> Tree:
 
 
 async def _nodes(session: ZkSession, paths: list[str]) -> list[Node | None]:
-    """Pipelined reads, in order; None: no such znode."""
-    found = await _all(session, [GetData(path) for path in paths])
-    return [node if isinstance(node, Node) else None for node in found]
+    """In order; None: no such znode. In few requests: the harness reads while it waits, again and again."""
+    chunks: list[Request] = [
+        MultiRead(tuple(GetData(path) for path in paths[at : at + CHUNK_OPS])) for at in range(0, len(paths), CHUNK_OPS)
+    ]
+    found = [result for answer in await _all(session, chunks) for result in cast("tuple[object, ...]", answer)]
+    for result in found:
+        if isinstance(result, ZkError) and not isinstance(result, NoNodeError):
+            raise result
+    return [result if isinstance(result, Node) else None for result in found]
 
 
 async def _children(session: ZkSession, path: str) -> list[str]:
