@@ -22,15 +22,18 @@ _SHARED_BYTES = 64 * 1024
 
 
 class Common:
-    """What the UpdateMetadata requests of one batch have in common, as bytes, once the first of them was encoded.
+    """What UpdateMetadata requests have in common that differ in their broker epoch only: those of one batch.
 
     A request that has it in `common` is not changed any more, but for its broker epoch.
     """
 
-    __slots__ = ("body",)
+    __slots__ = ("body", "told")
 
     def __init__(self) -> None:
         self.body: bytes | None = None
+        """All the bytes, once the first of them was encoded."""
+        self.told: Any = None
+        """What the first receiver has read out of it, for the others: values that nobody changes."""
 
 
 def encode(message: Any, version: int) -> bytes:
@@ -51,7 +54,7 @@ def decode(kind: Any, body: memoryview, version: int) -> Any:
     shared = _decoded(bytes(body[:_EPOCH_AT]) + bytes(_EPOCH.size) + bytes(body[_EPOCH_END:]), version)
     if shared.tags or shared.unknown_tags:
         return kind.decode(body, version=version)
-    return UpdateMetadataRequest(
+    request = UpdateMetadataRequest(
         version=version,
         controller_id=shared.controller_id,
         is_kraft_controller=shared.is_kraft_controller,
@@ -60,8 +63,12 @@ def decode(kind: Any, body: memoryview, version: int) -> Any:
         topic_states=shared.topic_states,
         live_brokers=shared.live_brokers,
     )
+    request.common = shared.common
+    return request
 
 
 @lru_cache(maxsize=_SHARED)
 def _decoded(body: bytes, version: int) -> Any:
-    return UpdateMetadataRequest.decode(body, version=version)
+    request = UpdateMetadataRequest.decode(body, version=version)
+    request.common = Common()
+    return request

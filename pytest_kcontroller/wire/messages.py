@@ -45,6 +45,7 @@ with warnings.catch_warnings():
         """Controller to broker: who is live, who leads what. `common` is the batch's (codec.Common), if it is set."""
 
         __slots__ = ("common",)
+        common: Any
 
     class UpdateMetadataResponse(ApiMessage, load_json=schemas):
         """One error."""
