@@ -84,14 +84,18 @@ class Feed:
         self._tail, self._txns = tail, txns
         self.events: list[Event] = []
         self._changed = asyncio.Event()
+        self._waiting, self._awaited = 0, asyncio.Event()
 
     @property
     def position(self) -> int:
+        """Behind all that has happened by now."""
+        self.poll()
         return len(self.events)
 
     async def follow(self) -> None:
-        """Reads until cancelled."""
+        """Reads whenever somebody waits, until cancelled."""
         while True:
+            await self._awaited.wait()
             self.poll()
             await asyncio.sleep(POLL_S)
 
@@ -108,12 +112,19 @@ class Feed:
 
     async def wait(self, matches: Callable[[Event], bool], *, since: int = 0) -> Event:
         """The first matching event at or after `since`, now or later; the caller sets the time limit."""
-        while True:
-            changed, seen = self._changed, len(self.events)
-            if (event := self.find(matches, since=since)) is not None:
-                return event
-            since = max(since, seen)
-            await changed.wait()
+        self._waiting += 1
+        self._awaited.set()
+        try:
+            while True:
+                changed, seen = self._changed, len(self.events)
+                if (event := self.find(matches, since=since)) is not None:
+                    return event
+                since = max(since, seen)
+                await changed.wait()
+        finally:
+            self._waiting -= 1
+            if not self._waiting:
+                self._awaited.clear()
 
 
 def writer_is(writer: str, node: int) -> bool:

@@ -6,6 +6,7 @@ import base64
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,11 @@ Event = Mapping[str, Any]
 ZOOKEEPER = "zookeeper"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class History:
-    """All events by (t_us, writer, seq). `cut` names lines that a killed writer left half, as FILE:LINE.
+    """All events by (t_us, writer, seq). Nobody changes them, so what was looked up once is kept.
+
+    `cut` names lines that a killed writer left half, as FILE:LINE.
 
     `log_error` says why ZooKeeper's log could not be read; then nothing that is proven by it is known.
     """
@@ -30,9 +33,18 @@ class History:
     log_error: str | None = None
 
     def of(self, *kinds: str) -> tuple[Event, ...]:
+        if len(kinds) == 1:
+            return self._by_kind.get(kinds[0], ())
         return tuple(event for event in self.events if event["kind"] in kinds)
 
-    @property
+    @cached_property
+    def _by_kind(self) -> dict[str, tuple[Event, ...]]:
+        found: dict[str, list[Event]] = {}
+        for event in self.events:
+            found.setdefault(event["kind"], []).append(event)
+        return {kind: tuple(events) for kind, events in found.items()}
+
+    @cached_property
     def txns(self) -> tuple[Event, ...]:
         """ZooKeeper's transactions in zxid order."""
         return tuple(sorted(self.of("zk.txn"), key=lambda event: int(event["zxid"])))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_kcontroller.broker.isr import IsrSender
@@ -130,9 +130,7 @@ class BrokerHalf:
 
     async def _update_metadata(self, request: Any) -> Any:
         if (error := self._admit(request)) == ErrorCode.NONE:
-            self.metadata.update(
-                request.controller_id, request.controller_epoch, _live_brokers(request), _partition_metadata(request)
-            )
+            self.metadata.update(request.controller_id, request.controller_epoch, *_told(request))
             self.isr.wake()
         return UpdateMetadataResponse(error_code=int(error))
 
@@ -163,6 +161,18 @@ def _leader_orders(topic: Any) -> Iterator[LeaderOrder]:
             replicas=tuple(state.replicas),
             controller_epoch=state.controller_epoch,
         )
+
+
+def _told(request: Any) -> tuple[Sequence[Broker], Sequence[tuple[TopicPartition, PartitionMetadata]]]:
+    """The live brokers and the partitions: read once for all brokers that share the request (wire.codec.Common)."""
+    common = getattr(request, "common", None)
+    told: tuple[tuple[Broker, ...], tuple[tuple[TopicPartition, PartitionMetadata], ...]] | None
+    told = None if common is None else common.told
+    if told is None:
+        told = tuple(_live_brokers(request)), tuple(_partition_metadata(request))
+        if common is not None:
+            common.told = told
+    return told
 
 
 def _live_brokers(request: Any) -> Iterator[Broker]:

@@ -19,6 +19,7 @@ from pytest_kcontroller.zookeeper.session import (
     ReadOp,
     ZkSession,
 )
+from pytest_kcontroller.zookeeper.store import CHUNK_OPS
 from pytest_kcontroller.zookeeper.znodes import (
     BROKER_IDS,
     CONTROLLER,
@@ -33,8 +34,6 @@ from pytest_kcontroller.zookeeper.znodes import (
     state_path,
     topic_path,
 )
-
-READS_PER_REQUEST = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +128,8 @@ async def _children(session: ZkSession, path: str) -> list[str]:
 
 
 async def _all(session: ZkSession, reads: list[ReadOp]) -> list[object]:
-    """Pipelined requests with READS_PER_REQUEST each."""
-    parts = [tuple(reads[at : at + READS_PER_REQUEST]) for at in range(0, len(reads), READS_PER_REQUEST)]
+    """In few requests: the harness reads while it waits, again and again."""
+    parts = [tuple(reads[at : at + CHUNK_OPS]) for at in range(0, len(reads), CHUNK_OPS)]
     while True:
         answers = await asyncio.gather(*(session.submit(MultiRead(part)) for part in parts), return_exceptions=True)
         if any(isinstance(answer, ConnectionLossError) for answer in answers):

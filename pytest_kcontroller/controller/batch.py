@@ -11,6 +11,7 @@ from typing import Any
 
 from pytest_kcontroller.controller.context import Context
 from pytest_kcontroller.model.cluster import LeaderAndIsr, TopicPartition
+from pytest_kcontroller.wire.codec import Common
 from pytest_kcontroller.wire.messages import (
     LeaderAndIsrLiveLeader,
     LeaderAndIsrPartitionState,
@@ -65,9 +66,11 @@ class Batch:
         for broker in sorted(b for b in self._leader_and_isr if b in registered):
             yield broker, self._build_leader_and_isr(broker)
         if self._metadata_to:
-            topics, live = self._metadata_topics(), self._live_brokers()
+            topics, live, common = self._metadata_topics(), self._live_brokers(), Common()
             for broker in sorted(b for b in self._metadata_to if b in registered):
-                yield broker, self._request(UpdateMetadataRequest, broker, topic_states=topics, live_brokers=live)
+                request = self._request(UpdateMetadataRequest, broker, topic_states=topics, live_brokers=live)
+                request.common = common
+                yield broker, request
         for broker in sorted(b for b in self._stop if b in registered):
             yield broker, self._build_stop(broker)
 

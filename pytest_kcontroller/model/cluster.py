@@ -7,6 +7,7 @@ leader epoch 0, unknown epoch -1.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 NO_LEADER = -1
 LEADER_DURING_DELETE = -2
@@ -14,9 +15,8 @@ INITIAL_LEADER_EPOCH = 0
 UNKNOWN_EPOCH = -1
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class TopicPartition:
-    """One partition. Sorts by topic, then by number."""
+class TopicPartition(NamedTuple):
+    """One partition. Sorts by topic, then by number. A tuple, since everything is looked up and sorted by it."""
 
     topic: str
     partition: int

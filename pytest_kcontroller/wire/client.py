@@ -7,6 +7,7 @@ from typing import Any
 
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.runtime.ports import ConnectionClosedError, Stream, Transport
+from pytest_kcontroller.wire.codec import decode, encode
 from pytest_kcontroller.wire.frames import read_frame
 from pytest_kcontroller.wire.headers import framed_request, response_body
 from pytest_kcontroller.wire.messages import APIS, ApiKey
@@ -51,7 +52,7 @@ class RequestClient:
         stream = self._stream
         api = APIS[message.API_KEY]
         self._correlation_id = (self._correlation_id + 1) % 2**31
-        body = message.encode(version=api.max_version)
+        body = encode(message, api.max_version)
         stream.write(framed_request(api.key, api.max_version, self._correlation_id, self._client_id, body))
         await stream.drain()
         payload = await read_frame(stream)
@@ -59,9 +60,8 @@ class RequestClient:
         if answered != self._correlation_id:
             raise ConnectionClosedError(f"{self.address} answered request {answered} instead of {self._correlation_id}")
         try:
-            return api.response.decode(
-                response_body(payload, tagged=api.key != ApiKey.API_VERSIONS), version=api.max_version
-            )
+            answer = response_body(payload, tagged=api.key != ApiKey.API_VERSIONS)
+            return decode(api.response, answer, api.max_version)
         except Exception as bad:
             raise ConnectionClosedError(f"{self.address} sent no {api.response.__name__}: {bad!r}") from bad
 

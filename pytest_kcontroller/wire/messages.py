@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from typing import Any
 
 with warnings.catch_warnings():
@@ -26,6 +27,7 @@ with warnings.catch_warnings():
     from kafka.protocol.api_message import ApiMessage
     from kafka.protocol.metadata.api_versions import ApiVersionsRequest as ApiVersionsRequest
     from kafka.protocol.metadata.api_versions import ApiVersionsResponse as ApiVersionsResponse
+    from kafka.protocol.schemas.fields.codecs import EncodeBuffer as EncodeBuffer
 
     from pytest_kcontroller.wire import schemas
 
@@ -42,7 +44,10 @@ with warnings.catch_warnings():
         """An error per partition."""
 
     class UpdateMetadataRequest(ApiMessage, load_json=schemas):
-        """Controller to broker: who is live, who leads what."""
+        """Controller to broker: who is live, who leads what. `common` is the batch's (codec.Common), if it is set."""
+
+        __slots__ = ("common",)
+        common: Any
 
     class UpdateMetadataResponse(ApiMessage, load_json=schemas):
         """One error."""
@@ -112,10 +117,14 @@ APIS: Mapping[int, Api] = {
     )
 }
 
+_TOPIC_IDS = 4096
+"""So many are remembered: each comes again in every message about its topic."""
+
 ZERO_TOPIC_ID = uuid.UUID(int=0)
 """On the wire: this topic has no id."""
 
 
+@lru_cache(maxsize=_TOPIC_IDS)
 def topic_uuid(topic_id: str | None) -> uuid.UUID:
     """The wire's form of a topic znode's id (unpadded URL-safe base64 of 16 bytes). Raises ValueError."""
     if topic_id is None:
@@ -123,6 +132,7 @@ def topic_uuid(topic_id: str | None) -> uuid.UUID:
     return uuid.UUID(bytes=base64.urlsafe_b64decode(topic_id + "=" * (-len(topic_id) % 4)))
 
 
+@lru_cache(maxsize=_TOPIC_IDS)
 def topic_id_text(topic_id: uuid.UUID | None) -> str | None:
     """The topic znode's form of a topic id; None for the zero id, which the codec decodes as None."""
     if topic_id is None or topic_id == ZERO_TOPIC_ID:

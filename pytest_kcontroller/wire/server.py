@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from pytest_kcontroller.runtime.ports import ConnectionClosedError, Stream
+from pytest_kcontroller.wire.codec import decode, encode
 from pytest_kcontroller.wire.errors import ErrorCode
 from pytest_kcontroller.wire.frames import read_frame
 from pytest_kcontroller.wire.headers import framed_response, request_body
@@ -61,12 +62,12 @@ async def _answer(
         if key == ApiKey.API_VERSIONS:
             api.request.decode(io.BytesIO(payload), version=version, header=True)
             return _framed(_api_versions(handlers, ErrorCode.NONE), version, correlation_id)
-        request = api.request.decode(request_body(payload), version=version)
+        request = decode(api.request, request_body(payload), version)
     except Exception as bad:  # noqa: BLE001 - the codec raises anything for bytes that are not such a message
         refused(f"{peer} sent bytes that are no {api.key.name} version {version}: {bad!r}")
         return None
     response = await handlers[key](request)
-    return framed_response(correlation_id, response.encode(version=version))
+    return framed_response(correlation_id, encode(response, version))
 
 
 def _framed(response: Any, version: int, correlation_id: int) -> bytes:
