@@ -89,6 +89,7 @@ def _down(spec: GeneratorSpec, nodes: int, end_us: int, draw: random.Random) -> 
             id=f"drawn-{number}",
             what=FAULT,
             kind=DOWN,
+            mode=kinds()[DOWN].modes[0],
             stream=f"{STREAM}-{number}",
             target=f"node:{node}",
             at_us=0,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from kcontroller_chaos.actions import ADMIN, Action
 from kcontroller_chaos.campaign import Campaign, load_campaign
 from kcontroller_chaos.faults import kinds
+from kcontroller_chaos.generator import PROVOKED_S
 from kcontroller_chaos.keys import POINTS
 from kcontroller_chaos.runner import Options, check
 from kcontroller_chaos.schedule import Schedule, draw
@@ -56,7 +59,7 @@ def test_everything_that_is_named_is_drawn(explore: Campaign) -> None:
     assert names == {*map(with_mode, explore.generator.faults), *explore.generator.admin}
     assert {(action.when or "").partition(":")[0] for action in actions} == {"", *POINTS}
     targets = {str(action.target).partition(":")[0] for action in actions if action.what != ADMIN}
-    assert targets == {"any", "controller", "leader-of", "random"}
+    assert targets == {"any", "controller", "leader-of", "node", "others", "random"}
 
 
 def test_no_drawn_fault_is_planned_into_the_time_of_healing(explore: Campaign) -> None:
@@ -68,17 +71,52 @@ def test_no_drawn_fault_is_planned_into_the_time_of_healing(explore: Campaign) -
         assert action.what == ADMIN or action.if_possible
 
 
-def test_never_more_faults_at_once_than_allowed(explore: Campaign) -> None:
+def test_never_more_faults_at_once_than_allowed_and_one_that_provokes(explore: Campaign) -> None:
     spec = explore.generator
     assert spec is not None
     for seed in SEEDS:
         spans = [
             (a.at_us or 0, (a.at_us or 0) + (a.within_us or 0) + (a.duration_us or 0))
             for a in draw(explore, seed).actions
-            if a.what != ADMIN
+            if a.what != ADMIN and not down(a)
         ]
         for begin, _ in spans:
-            assert sum(1 for other, end in spans if other <= begin < end) <= spec.max_concurrent
+            assert sum(1 for other, end in spans if other <= begin < end) <= spec.max_concurrent + 1
+
+
+def down(action: Action) -> bool:
+    """Whether it is that of a node which is down all the time."""
+    return str(action.target).startswith("node:")
+
+
+def test_something_follows_a_crash_point_at_once(explore: Campaign) -> None:
+    for seed in SEEDS:
+        actions = [action for action in draw(explore, seed).actions if not down(action)]
+        for one, other in pairwise(actions):
+            if one.when is not None:
+                assert other.when is None
+                assert int(PROVOKED_S[0] * 1e6) <= (other.at_us or 0) - (one.at_us or 0) <= int(PROVOKED_S[1] * 1e6)
+
+
+def test_seeds_differ_in_what_they_are_about(explore: Campaign) -> None:
+    """Swarm testing: some of the faults each, and in half of the seeds nodes that are down all the time."""
+    spec = explore.generator
+    assert spec is not None
+    in_use, downs = [], []
+    for seed in SEEDS:
+        actions = draw(explore, seed).actions
+        downs.append(sum(map(down, actions)))
+        in_use.append({(a.kind, a.mode) for a in actions if a.what != ADMIN and not down(a)})
+    assert max(map(len, in_use)) <= len(spec.faults) // 2
+    assert len({tuple(sorted(map(str, used))) for used in in_use}) > len(SEEDS) // 2
+    assert len(SEEDS) / 4 < sum(1 for number in downs if number) < len(SEEDS) * 3 / 4
+    assert max(downs) == explore.cluster.nodes - 1
+    all_of_it = replace(explore, generator=replace(spec, swarm=False))
+    assert not any(down(action) for action in drawn(all_of_it))
+    assert (
+        max(len({(a.kind, a.mode) for a in draw(all_of_it, seed).actions}) for seed in SEEDS)
+        > len(spec.faults) // 2 + 1
+    )
 
 
 def test_a_fault_more_in_the_file_moves_no_drawn_one(tmp_path: Path) -> None:
