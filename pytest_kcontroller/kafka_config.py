@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class ConfigKey:
-    """`default` has the type of the value: true or false, or milliseconds above 0."""
+    """`default` has the type of the value: true or false, or a whole number above 0 (of milliseconds: `.ms`)."""
 
     name: str
     default: bool | int
@@ -18,7 +18,9 @@ class ConfigKey:
 
     @property
     def said(self) -> str:
-        return "true or false" if isinstance(self.default, bool) else "a whole number of milliseconds above 0"
+        if isinstance(self.default, bool):
+            return "true or false"
+        return f"a whole number{' of milliseconds' if self.name.endswith('.ms') else ''} above 0"
 
     def takes(self, value: object) -> bool:
         return type(value) is type(self.default) and (isinstance(value, bool) or (isinstance(value, int) and value > 0))
@@ -28,10 +30,13 @@ KAFKA_CONFIG = (
     ConfigKey(
         "unclean.leader.election.enable", False, "a replica that is not in sync may lead if no other one is alive"
     ),
+    ConfigKey("controlled.shutdown.enable", True, "a node that is stopped hands its leaders over first"),
+    ConfigKey("controlled.shutdown.max.retries", 3, "how often it asks for that, the first time too"),
+    ConfigKey("controlled.shutdown.retry.backoff.ms", 300, "how long it waits in between"),
     ConfigKey("controller.socket.timeout.ms", 30_000, "how long the controller waits for the answer of a broker"),
     ConfigKey("zookeeper.connection.timeout.ms", 18_000, "how long a node waits for its first session"),
 )
-"""Kafka's defaults (kafka.server.KafkaConfig)."""
+"""The defaults are Kafka's (kafka.server.KafkaConfig), but for the backoff, which is 5 s there."""
 
 
 def wrong(config: Mapping[str, Any]) -> tuple[str, str] | None:

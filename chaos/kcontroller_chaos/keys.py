@@ -9,6 +9,7 @@ from typing import Any
 
 from kcontroller_chaos.faults import Fault, kinds
 from kcontroller_chaos.invariants import invariants
+from pytest_kcontroller.kafka_config import KAFKA_CONFIG
 
 DAY_S = 86_400
 MOST_NODES = 200
@@ -89,7 +90,7 @@ CLUSTER = Section(
         ),
         Key("assignment", "plugin", "assignment strategy, or {name = ..., options}", "striped"),
         Key("selectors", "object", "reason -> leader selector, or {name = ..., options}", {}, choices=REASONS),
-        Key("config", "object", "Kafka's settings of the nodes, by Kafka's names", {}),
+        Key("config", "object", "Kafka's settings of the nodes: " + ", ".join(key.name for key in KAFKA_CONFIG), {}),
     ),
 )
 TOPICS = Section(

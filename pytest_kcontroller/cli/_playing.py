@@ -196,7 +196,8 @@ def why(result: RunResult) -> list[str]:
     lines += [f"was known, and its date has passed: {reason}" for reason in result.details.get("lapsed", ())]
     if result.verdict == "held" or not result.details:
         return lines
-    for invariant in result.details["invariants"]:
+    # What must never happen first: what did not come about in the end is often its consequence.
+    for invariant in sorted(result.details["invariants"], key=lambda invariant: invariant["kind"] != "safety"):
         if invariant["verdict"] == "violated":
             lines.append(
                 f"{invariant['name']}: {invariant['seen']} ({invariant['where']}); expected {invariant['expected']}"

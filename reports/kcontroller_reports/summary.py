@@ -369,10 +369,12 @@ def _collect(rows: DataFrame, *keys: str) -> list[Row]:
 
 
 def _ordered_failures(rows: list[Row]) -> list[Row]:
-    """What is expected in all its runs comes after what is not."""
+    """What is expected in all its runs comes after what is not, and what should have come about in the end (liveness) after
+    what must never happen: it is often the consequence."""
 
-    def weight(row: Row) -> tuple[int, bool, int, str]:
-        return VERDICTS.index(row["verdict"]), row["known"] == row["runs"], -row["runs"], row["cause"]
+    def weight(row: Row) -> tuple[int, bool, bool, int, str]:
+        known, liveness = row["known"] == row["runs"], row["kind"] == "liveness"
+        return VERDICTS.index(row["verdict"]), known, liveness, -row["runs"], row["cause"]
 
     return sorted(rows, key=weight)
 

@@ -17,6 +17,7 @@ from pytest_kcontroller.cli._playing import (
     _append_step_summary,
     _counts,
     duration,
+    why,
 )
 from pytest_kcontroller.cli.campaign import _shard
 from pytest_kcontroller.errors import UsageError
@@ -78,6 +79,14 @@ def campaign(tmp_path: Path) -> Campaign:
 def result(verdict: str, **details: Any) -> RunResult:
     whole = {"invariants": [], "parts": {}, **details} if details else {}
     return RunResult(Path("runs/x"), verdict, 1.0, whole)
+
+
+def test_what_must_never_happen_is_told_first(tmp_path: Path) -> None:
+    common = {"verdict": "violated", "seen": "x", "where": "y", "expected": "z", "witness": None}
+    broken = [{"name": "agrees", "kind": "liveness", **common}, {"name": "fenced", "kind": "safety", **common}]
+    details = {"overall": "violated", "invariants": broken, "parts": {}}
+    lines = why(RunResult(tmp_path, "violated", 1.0, details))
+    assert [line.partition(":")[0] for line in lines[:2]] == ["fenced", "agrees"]
 
 
 def test_the_last_line_counts_every_verdict() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest_kcontroller
 from pytest_kcontroller.kafka_config import KAFKA_CONFIG
 
-READ = re.compile(r'config\.get\("([a-z.]+)"|_milliseconds\(settings, "([a-z.]+)"')
+READ = re.compile(r'config\.get\("([a-z.]+)"|(?:_milliseconds|_whole)\(settings, "([a-z.]+)"')
 
 
 def test_every_setting_that_a_node_reads_is_listed() -> None:
