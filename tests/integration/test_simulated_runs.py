@@ -76,7 +76,7 @@ def test_whatever_is_drawn_holds_and_most_of_it_happens(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("noop", ["partition", "latency", "reset:control", "reset:zookeeper"])
+@pytest.mark.parametrize("noop", ["partition", "latency", "latency:zookeeper", "reset:control", "reset:zookeeper"])
 def test_a_fault_on_links_that_does_nothing_is_not_observed(tmp_path: Path, noop: str) -> None:
     done = play(tmp_path, CAMPAIGNS / "links.toml", "--seeds", 1, "--noop-fault", noop)
     assert done.returncode == 6, done.stdout + done.stderr
