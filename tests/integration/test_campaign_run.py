@@ -71,7 +71,7 @@ def test_without_the_fence_the_witness_names_the_write(tmp_path: Path) -> None:
     assert witness["zxid"] in done.stdout
 
 
-@pytest.mark.parametrize("fault", ["session_expiry:natural", "session_expiry:server", "kill", "pause"])
+@pytest.mark.parametrize("fault", ["session_expiry:natural", "session_expiry:server", "kill:sigkill", "pause"])
 def test_a_fault_that_does_not_happen_is_noticed(fault: str, tmp_path: Path) -> None:
     done = campaign(CAMPAIGNS / "smoke.toml", "--seeds", 1, "--noop-fault", fault, out=tmp_path)
     assert done.returncode == 6, done.stdout + done.stderr

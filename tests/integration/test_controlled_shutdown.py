@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from kcontroller_chaos.history import History, txn_event
 from kcontroller_chaos.invariants import named
 from pytest_kcontroller.cluster.base import ClusterSettings
@@ -151,3 +153,25 @@ def test_a_new_controller_knows_of_no_shutdown(tmp_path: Path) -> None:
         assert await state(cluster) == ((await state(cluster))[0], [0, 1, 2])
 
     in_world(tmp_path, script)
+
+
+@pytest.mark.parametrize("how", ["asked to end at once", "the session ended"])
+def test_it_is_cut_short(tmp_path: Path, how: str) -> None:
+    """By a second signal, and by the end of the session, which has nothing left that could be relieved."""
+
+    async def script(cluster: SimCluster) -> None:
+        controller = await cluster.controller()
+        node = next(node for node in cluster.nodes if node != controller)
+        await cluster.cut(str(node), str(controller), "control")
+        await cluster.terminate(node)
+        await asyncio.sleep(0.5)
+        assert node in cluster.running
+        if how == "the session ended":
+            await cluster.expire_session_server(node)
+        else:
+            await cluster.terminate(node)
+        await asyncio.sleep(0.2)
+        assert node not in cluster.running
+
+    (said,) = in_world(tmp_path, script).of("broker.controlled-shutdown")
+    assert (said["done"], said["why"]) == (False, how)
