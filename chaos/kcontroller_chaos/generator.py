@@ -83,7 +83,8 @@ def _down(spec: GeneratorSpec, nodes: int, end_us: int, draw: random.Random) -> 
     """In half of the seeds some of the nodes are down all the time: few others are there who could step in."""
     if DOWN not in spec.faults or nodes == 1 or draw.random() < 0.5:
         return []
-    down = draw.sample(range(nodes), draw.randint(1, nodes - 1))
+    up = math.floor(math.exp(draw.uniform(0, math.log(nodes))))  # by order of magnitude: 1 to nodes - 1
+    down = draw.sample(range(nodes), nodes - min(up, nodes - 1))
     return [
         Action(
             id=f"drawn-{number}",
