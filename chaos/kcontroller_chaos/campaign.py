@@ -71,6 +71,7 @@ class AdminAction:
     topic: str
     partitions: int
     replication_factor: int
+    topic_id: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

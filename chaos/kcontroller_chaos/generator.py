@@ -21,6 +21,8 @@ STREAM = "schedule/generator"
 MOST_PARTITIONS, MOST_REPLICAS = 6, 3
 DOWN = "kill"
 """The fault of a node that is down."""
+WITHOUT_ID = 0.3
+"""So many of the drawn topics come from a tool before Kafka 2.8."""
 MEAN_WRITES, MEAN_REQUESTS = 2, 5
 """A drawn crash point is so far ahead on the average, most often at the very next one (geometric) ..."""
 LONGEST_WAIT_US = 4_000_000
@@ -106,6 +108,7 @@ def _admin(kind: str, number: int, stream: str, at_us: int, nodes: int, draw: ra
         "topic": f"drawn-{number}",
         "partitions": draw.randint(1, MOST_PARTITIONS),
         "replication_factor": draw.randint(1, min(MOST_REPLICAS, nodes)),
+        "topic_id": draw.random() >= WITHOUT_ID,
     }
     return Action(id=f"drawn-{number}", what=ADMIN, kind=kind, stream=stream, at_us=at_us, parameters=arguments)
 

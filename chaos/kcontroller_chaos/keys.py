@@ -120,6 +120,12 @@ WORKLOAD = Section(
         Key("topic", "string", "of create_topic: its name", None),
         Key("partitions", "integer", "of create_topic: number of partitions", 1, least=1, most=10_000),
         Key("replication_factor", "integer", "of create_topic: replicas of each partition", 1, least=1),
+        Key(
+            "topic_id",
+            "boolean",
+            "of create_topic: false, as by a tool before Kafka 2.8, and the controller gives the topic its id",
+            True,
+        ),
     ),
     many=True,
 )

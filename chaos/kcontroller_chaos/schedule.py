@@ -80,7 +80,12 @@ def _time(action: Action) -> int:
 
 
 def _admin(spec: AdminAction, stream: str, rng: NamedRng, name: str) -> Action:
-    arguments = {"topic": spec.topic, "partitions": spec.partitions, "replication_factor": spec.replication_factor}
+    arguments = {
+        "topic": spec.topic,
+        "partitions": spec.partitions,
+        "replication_factor": spec.replication_factor,
+        "topic_id": spec.topic_id,
+    }
     at_us = _jittered(spec.at_s, rng.stream(stream))
     return Action(id=name, what=ADMIN, kind=spec.action, stream=stream, at_us=at_us, parameters=arguments)
 

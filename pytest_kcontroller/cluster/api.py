@@ -124,7 +124,10 @@ class Cluster(Protocol):
         partitions: int = 1,
         replication_factor: int = 1,
         assignment: Mapping[int, Sequence[int]] | None = None,
-    ) -> None: ...
+        topic_id: bool = True,
+    ) -> None:
+        """As Kafka's tools do; without `topic_id` as those before Kafka 2.8 did, so that the controller gives it an id."""
+        ...
 
     async def tree(self) -> Tree: ...
     async def leader(self, partition: TopicPartition) -> int | None:

@@ -104,6 +104,7 @@ class ObservedCluster(ABC):
         partitions: int = 1,
         replication_factor: int = 1,
         assignment: Mapping[int, Sequence[int]] | None = None,
+        topic_id: bool = True,
     ) -> None:
         """Replicas by `assignment`, or by the strategy of the settings on the registered brokers."""
         if assignment is None:
@@ -113,7 +114,7 @@ class ObservedCluster(ABC):
                 tree, strategy, self._draw, partitions=partitions, replication_factor=replication_factor
             )
         try:
-            await write_topic(self.admin, name, assignment, self._draw)
+            await write_topic(self.admin, name, assignment, self._draw, topic_id=topic_id)
         except SessionExpiredError:
             await self.renew_admin()
             raise EnvironmentError_(f"the harness's session ended while the topic {name!r} was created") from None

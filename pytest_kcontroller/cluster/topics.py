@@ -25,16 +25,22 @@ def assign(
 
 
 async def write_topic(
-    session: ZkSession, name: str, assignment: Mapping[int, Sequence[int]], draw: Callable[[int], int]
+    session: ZkSession,
+    name: str,
+    assignment: Mapping[int, Sequence[int]],
+    draw: Callable[[int], int],
+    *,
+    topic_id: bool = True,
 ) -> TopicState:
-    """The config first, then the topic, so that whoever sees the topic finds its config.
+    """The config first, then the topic, so that whoever sees the topic finds its config. Without `topic_id` it is one from
+    a tool before Kafka 2.8 (KIP-516): the controller gives it an id.
 
     Raises UsageError if the topic exists, EnvironmentError_ if ZooKeeper did not answer for sure.
     """
-    topic_id = base64.urlsafe_b64encode(bytes(draw(256) for _ in range(16))).rstrip(b"=").decode()
+    drawn = base64.urlsafe_b64encode(bytes(draw(256) for _ in range(16))).rstrip(b"=").decode()
     topic = TopicState(
         name=name,
-        topic_id=topic_id,
+        topic_id=drawn if topic_id else None,
         partitions={number: Assignment(tuple(replicas)) for number, replicas in sorted(assignment.items())},
     )
     config = json.dumps({"version": 1, "config": {}}, separators=(",", ":")).encode()

@@ -214,7 +214,7 @@ class Controller:
         self._reign = _Reign(context, machines, channels)
         try:
             await load_brokers(context, store, self._corrupt)
-            await load_topics(context, store, self._corrupt)
+            await load_topics(context, store, self._runtime.holds, self._corrupt)
             await machines.refresh(tuple(sorted(context.assignments)))
             for broker in sorted(context.brokers):
                 channels.add(context.brokers[broker])
@@ -301,7 +301,7 @@ class Controller:
             return
         context = reign.context
         now = Context(context.epoch, context.epoch_version)
-        names = await load_topics(now, self._store, self._corrupt)
+        names = await load_topics(now, self._store, self._runtime.holds, self._corrupt)
         for topic in context.topics():
             if topic not in names:
                 context.drop_topic(topic)

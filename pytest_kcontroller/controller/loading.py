@@ -10,6 +10,7 @@ from dataclasses import replace
 from pytest_kcontroller.controller.context import Context
 from pytest_kcontroller.controller.fences import fence_of_topics
 from pytest_kcontroller.model.cluster import TopicPartition, TopicState
+from pytest_kcontroller.runtime.holds import BEFORE_TOPIC_WRITE, Holds
 from pytest_kcontroller.zookeeper.session import SetData
 from pytest_kcontroller.zookeeper.store import Store
 from pytest_kcontroller.zookeeper.znodes import (
@@ -38,7 +39,7 @@ async def load_brokers(context: Context, store: Store, corrupt: Callable[[str], 
             corrupt(str(bad))
 
 
-async def load_topics(context: Context, store: Store, corrupt: Callable[[str], None]) -> tuple[str, ...]:
+async def load_topics(context: Context, store: Store, holds: Holds, corrupt: Callable[[str], None]) -> tuple[str, ...]:
     """Fills `assignments` and `topic_ids`; gives an id to topics that have none (KIP-516).
 
     Returns all topics by name, those too whose znode is corrupt: they are not gone. Raises FencedError.
@@ -61,6 +62,7 @@ async def load_topics(context: Context, store: Store, corrupt: Callable[[str], N
         context.topic_ids[name] = topic.topic_id or ""
         context.assignments.update({TopicPartition(name, p): a for p, a in topic.partitions.items()})
     if without_id:
+        await holds.reach(BEFORE_TOPIC_WRITE)
         # Any version: a blind overwrite behind the fence, as Kafka's.
         ops = [SetData(topic_path(topic.name), encode_topic(topic)) for topic in without_id]
         await store.write_each(ops, fence=fence_of_topics(context))

@@ -13,7 +13,10 @@ from collections.abc import Callable
 BEFORE_STATE_WRITE = "controller.before-state-write"
 """The controller has decided on partition states and has not sent them to ZooKeeper yet."""
 
-POINTS = (BEFORE_STATE_WRITE,)
+BEFORE_TOPIC_WRITE = "controller.before-topic-write"
+"""The controller has found topics without an id (from tools before Kafka 2.8) and has not written their ids yet."""
+
+POINTS = (BEFORE_STATE_WRITE, BEFORE_TOPIC_WRITE)
 """Every hold point there is; arming another name is an error."""
 
 

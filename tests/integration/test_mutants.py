@@ -1,40 +1,28 @@
 """Every mutant is found by a campaign with placed faults, in simulated time, by the invariant that it breaks; without it the
-same campaign holds. What campaigns cannot ask for (a topic of an old tool) a test does to the world.
+same campaign holds.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kcontroller_chaos import simulation
 from kcontroller_chaos.campaign import load_campaign
 from kcontroller_chaos.invariants import named
 from kcontroller_chaos.mutants import kcontroller_mutants
 from kcontroller_chaos.runner import BACKENDS, SIM, Options, run_once
 from kcontroller_chaos.verdict import HELD, VIOLATED
-from pytest_kcontroller.cluster import base
 from pytest_kcontroller.errors import UsageError
-from pytest_kcontroller.model.cluster import Assignment, TopicState
-from pytest_kcontroller.runtime.scheduler import Scheduler
-from pytest_kcontroller.sim.world import World
-from pytest_kcontroller.sim.zookeeper import SimZooKeeper
-from pytest_kcontroller.zookeeper.session import Create, GetData, Multi, Request
-from pytest_kcontroller.zookeeper.znodes import CONTROLLER, encode_topic, topic_path
 
 CAMPAIGNS = Path(__file__).parents[2] / "chaos" / "campaigns"
 MUTANTS = {mutant.name: mutant for mutant in kcontroller_mutants()}
 FILES = {name: CAMPAIGNS / "mutants" / f"{name}.toml" for name in MUTANTS}
 FILES |= dict.fromkeys(("KAFKA-1096", "KAFKA-6082", "KAFKA-6082-states"), CAMPAIGNS / "zombie.toml")
 SEEDS = (1, 2, 3)
-
-Trick = Callable[[SimZooKeeper, str, Request, bool], None]
-"""Called with the ZooKeeper, the link's name, a request on it, and whether it has been done."""
 
 
 def play(out: Path, file: Path, seed: int, mutant: str | None) -> dict[str, Any]:
@@ -58,59 +46,10 @@ def assert_found(out: Path, name: str, seed: int) -> None:
     assert sum(found["counts"].values()) >= 1
 
 
-TRICKED = ("KAFKA-6082-topics",)
-
-
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", sorted(MUTANTS.keys() - set(TRICKED)))
+@pytest.mark.parametrize("name", sorted(MUTANTS))
 def test_a_mutant_is_found(tmp_path: Path, name: str, seed: int) -> None:
     assert_found(tmp_path, name, seed)
-
-
-def play_with(monkeypatch: pytest.MonkeyPatch, make: Callable[[], Trick]) -> None:
-    """From now on every simulated world has a ZooKeeper that is tricked."""
-
-    class Tricked(World):
-        def __init__(self, scheduler: Scheduler, seed: int) -> None:
-            super().__init__(scheduler, seed)
-            trick = make()
-            self.zookeeper.on_request = lambda link, request, done: trick(self.zookeeper, link, request, done)
-
-    monkeypatch.setattr(simulation, "World", Tricked)
-
-
-def creates(request: Request, path: str) -> bool:
-    return isinstance(request, Multi) and any(isinstance(op, Create) and op.path == path for op in request.ops)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_topic_without_an_id_and_a_deposed_controller(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
-    """The old controller has read the topic, and is slow to hear it; when it writes the id another one is in office."""
-
-    def make() -> Trick:
-        slow: list[str] = []
-
-        def slow_until_replaced(zookeeper: SimZooKeeper, link: str, request: Request, done: bool) -> None:
-            if not done:
-                return
-            if not slow and link.startswith("node-") and request == GetData(topic_path("late"), watch=True):
-                slow.append(link)
-                zookeeper.link(link).hold()
-            elif slow and link != slow[0] and creates(request, CONTROLLER):
-                zookeeper.link(slow[0]).heal()
-
-        return slow_until_replaced
-
-    async def write_old_topic(session: Any, name: str, assignment: Any, draw: object) -> None:
-        """As the tools before Kafka 2.8 did."""
-        partitions = {number: Assignment(tuple(replicas)) for number, replicas in sorted(assignment.items())}
-        await session.submit(Create(topic_path(name), encode_topic(TopicState(name=name, partitions=partitions))))
-
-    monkeypatch.setattr(base, "write_topic", write_old_topic)
-    play_with(monkeypatch, make)
-    assert_found(tmp_path, "KAFKA-6082-topics", seed)
 
 
 PLUGIN = """

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from random import Random  # noqa: TID251 - the type only; streams come from the runtime
+from typing import Any, ClassVar
 
 from kcontroller_chaos.faults import Fault
 from kcontroller_chaos.feed import writer_is
@@ -57,3 +58,7 @@ at_s = 2
 """
     work: ClassVar = {"": Hold}
     point: str = field(default=BEFORE_STATE_WRITE, metadata={"help": "the hold point", "choices": POINTS})
+
+    @classmethod
+    def drawn(cls, draw: Random, mode: str | None) -> dict[str, Any]:
+        return {"point": draw.choice(POINTS)}
