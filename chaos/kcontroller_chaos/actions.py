@@ -28,6 +28,8 @@ class Action:
     at_us: int | None = None
     when: str | None = None
     after_us: int = 0
+    still_us: int = 0
+    """At a crash point: so long the node stands still after the injection."""
     duration_us: int | None = None
     until: str | None = None
     within_us: int | None = None

@@ -86,6 +86,7 @@ class FaultSpec:
     at_s: float | None
     when: str | None
     after_ms: float
+    still_ms: float
     duration_s: float | None
     until: str | None
     if_possible: bool
@@ -390,6 +391,9 @@ class _Reader:
         for name in ("when", "until"):
             self._trigger(index, name, row, ids)
         self._target(index, row["target"], cluster)
+        if row["still_ms"] and not is_crash_point(row["when"]):
+            what = "only at a crash point does a node stand still"
+            self._fail("faults", index, "still_ms", what, 'give it one (when = "write:1"), or leave still_ms out')
         if row["target"] == "any" and not is_crash_point(row["when"]):
             self._fail(
                 "faults", index, "target", "`any` is for crash points: the node that comes to it first", "`random`"

@@ -53,16 +53,18 @@ class Noop:
 
 
 class AtPoint:
-    """A fault on a node that stands at a crash point: once it is injected, the node goes on as far as it still can."""
+    """A fault on a node that stands at a crash point: once it is injected, and `still_us` later, the node goes on as far as
+    it still can."""
 
-    def __init__(self, work: FaultWork) -> None:
-        self._work = work
+    def __init__(self, work: FaultWork, still_us: int) -> None:
+        self._work, self._still_us = work, still_us
         self.observe, self.heal, self.within_s = work.observe, work.heal, work.within_s
         self.ends_session, self.claims, self.may_miss = work.ends_session, work.claims, work.may_miss
 
     async def inject(self, on: Injection) -> None:
         try:
             await self._work.inject(on)
+            await on.clock.sleep_us(self._still_us)
         finally:
             await on.cluster.thaw(on.node)
 
@@ -167,7 +169,7 @@ class Engine:
             await self.cluster.thaw(node)
             self._cannot(action, str(failed))
             return
-        await self._strike(action, members, AtPoint(work_of(action.kind, action.mode)))
+        await self._strike(action, members, AtPoint(work_of(action.kind, action.mode), action.still_us))
 
     async def _strike(self, action: Action, members: list[Injection], work: FaultWork) -> None:
         single = len(members) == 1

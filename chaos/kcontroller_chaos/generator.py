@@ -27,9 +27,11 @@ MEAN_WRITES, MEAN_REQUESTS = 2, 5
 """A drawn crash point is so far ahead on the average, most often at the very next one (geometric) ..."""
 LONGEST_WAIT_US = 4_000_000
 """... and counts for at most so long, as one of the faults that go on."""
+STILL_S = (0.0001, 0.1)
+"""So long a node stands still at a drawn crash point: the others may act meanwhile."""
 PROVOKED_S = (0.001, 0.1)
 """From a crash point that begins to count to what makes it happen."""
-LEAST_US = 1_000
+LEAST_US = 100
 """The shortest length of those that may be 0."""
 
 
@@ -133,12 +135,13 @@ def _fault(
         target = f"leader-of:{topic.name}-{draw.randrange(topic.partitions)}"
     mode = mode or (fault.modes[0] if fault.modes else "")
     duration_us = min(_between(draw, spec.lasting_s), end_us - at_us)
-    when = within_us = None
+    when, within_us, still_us = None, None, 0
     if at_point:
         target = "any" if target == "others" else draw.choice(("any", target))
         point = draw.choice(POINTS)
         when = f"{point}:{_geometric(draw, MEAN_REQUESTS if point == POINTS[-1] else MEAN_WRITES)}"
-        within_us = min(end_us - at_us - duration_us, LONGEST_WAIT_US)
+        still_us = _between(draw, STILL_S)
+        within_us = min(max(0, end_us - at_us - duration_us - still_us), LONGEST_WAIT_US)
     return Action(
         id=f"drawn-{number}",
         what=FAULT,
@@ -149,6 +152,7 @@ def _fault(
         at_us=at_us,
         when=when,
         duration_us=duration_us,
+        still_us=still_us,
         within_us=within_us,
         if_possible=True,
         parameters=fault.drawn(draw, mode or None),

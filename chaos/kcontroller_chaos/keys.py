@@ -146,6 +146,15 @@ FAULT_KEYS = (
     ),
     Key("after_ms", "number", "with when: so long after that", 0, "ms", least=0, most=DAY_S * 1000),
     Key(
+        "still_ms",
+        "number",
+        "at a crash point: so long the node stands still after the injection",
+        0,
+        "ms",
+        least=0,
+        most=10_000,
+    ),
+    Key(
         "duration_s", "number", "until it is healed; default: as soon as it is observed", None, "s", least=0, most=DAY_S
     ),
     Key("until", "string", "instead of duration_s, what ends it (as when)", None),

@@ -101,6 +101,7 @@ def _fault(spec: FaultSpec, stream: str, rng: NamedRng) -> Action:
         at_us=None if spec.at_s is None else _jittered(spec.at_s, rng.stream(stream)),
         when=spec.when,
         after_us=round(spec.after_ms * 1000),
+        still_us=round(spec.still_ms * 1000),
         duration_us=None if spec.duration_s is None else round(spec.duration_s * 1_000_000),
         until=spec.until,
         if_possible=spec.if_possible,

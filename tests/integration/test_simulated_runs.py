@@ -62,6 +62,37 @@ def test_a_mutant_is_found_and_its_write_named(tmp_path: Path) -> None:
     assert violated["witness"]["path"].startswith("/brokers/topics/late/partitions/")
 
 
+STILL = """
+[campaign]
+name = "still"
+duration_s = 5
+
+[[workload]]
+kind = "admin"
+action = "create_topic"
+at_s = 2
+topic = "late"
+topic_id = false        # the controller's first write is the id, over whatever is there
+
+[[faults]]
+kind = "depose"
+when = "write:1"
+at_s = 1.5
+still_ms = {still_ms}
+"""
+
+
+@pytest.mark.parametrize(("still_ms", "status"), [(0, 0), (200, 1)])
+def test_a_node_stands_still_at_a_crash_point_while_the_others_act(tmp_path: Path, still_ms: int, status: int) -> None:
+    """Only after some time is another controller in office when the deposed one writes what nothing fences."""
+    file = tmp_path / "still.toml"
+    file.write_text(STILL.format(still_ms=still_ms))
+    assert play(tmp_path / "fenced", file, "--seeds", "1..3").returncode == 0
+    done = play(tmp_path / "unfenced", file, "--seeds", "1..3", "--mutant", "KAFKA-6082")
+    assert done.returncode == status, done.stdout + done.stderr
+    assert done.stdout.count("no-stale-epoch-write") == (3 if status else 0)
+
+
 def test_whatever_is_drawn_holds_and_most_of_it_happens(tmp_path: Path) -> None:
     done = play(tmp_path, CAMPAIGNS / "explore.toml", "--seeds", "1..10")
     assert done.returncode == 0, done.stdout + done.stderr
