@@ -197,8 +197,11 @@ class ObservedCluster(ABC):
         silent = [node for node, status in zip(running, statuses, strict=True) if status is None]
         if silent:
             return f"nodes that do not answer: {silent}"
-        told = await gather_all([self.metadata(node) for node in running])
         answered = [status for status in statuses if status is not None]
+        # Its session may be about to expire, and then all is to be done again: ZooKeeper's tree does not show that.
+        if apart := [status.node for status in answered if status.raw.get("session_state") != "connected"]:
+            return f"nodes that are not connected to ZooKeeper: {apart}"
+        told = await gather_all([self.metadata(node) for node in running])
         return unconverged(
             tree,
             {status.node: status.session for status in answered},
