@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pytest_kcontroller.broker.shutdown import ShutdownLimits
 from pytest_kcontroller.cluster.api import NodeStatus
 from pytest_kcontroller.cluster.topics import assign, write_topic
 from pytest_kcontroller.cluster.tree import Tree, read_leader, read_tree, unconverged
@@ -30,6 +31,8 @@ from pytest_kcontroller.zookeeper.znodes import CONTROLLER, broker_path, decode_
 
 T = TypeVar("T")
 
+CLOSE_S = 5.0
+"""A node that has been relieved closes its session and ends, on a busy host too."""
 POLL_S = 0.02
 """How often a wait looks at the observed state."""
 
@@ -84,6 +87,12 @@ class ObservedCluster(ABC):
     @property
     def session_timeout_ms(self) -> int:
         return self.settings.session_timeout_ms
+
+    @property
+    def stop_s(self) -> float:
+        """See api.Cluster."""
+        limits = ShutdownLimits.of(self.settings.config)
+        return CLOSE_S + (0 if limits is None else limits.longest_us / 1e6)
 
     async def reach(self, nodes: Sequence[int], point: str, count: int) -> int:
         """See api.Cluster."""
