@@ -74,7 +74,8 @@ def _swarm(spec: GeneratorSpec, draw: random.Random) -> GeneratorSpec:
     """Some of the faults and targets, so that seeds differ in what they are about and combinations of a few come up (swarm
     testing: Groce et al., ISSTA 2012). Crash points get at most their share."""
     faults, targets = sorted(set(spec.faults)), sorted(set(spec.targets))
-    kept = set(draw.sample(faults, draw.randint(min(2, len(faults)), max(2, len(faults) // 2))))
+    least = min(2, len(faults))
+    kept = set(draw.sample(faults, draw.randint(least, max(least, len(faults) // 2))))
     return replace(
         spec,
         faults=tuple(name for name in spec.faults if name in kept),

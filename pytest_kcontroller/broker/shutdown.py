@@ -6,8 +6,9 @@ since whoever stops a node here waits for it. However it ends, the broker stops.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pytest_kcontroller.broker.metadata import MetadataCache
 from pytest_kcontroller.model.cluster import Address
@@ -25,6 +26,20 @@ class ShutdownLimits:
 
     tries: int = 3
     pause_us: int = 300_000
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any]) -> ShutdownLimits | None:
+        """By Kafka's settings, whose values have been checked; None: no controlled shutdown."""
+        if not config.get("controlled.shutdown.enable", True):
+            return None
+        tries = config.get("controlled.shutdown.max.retries", cls().tries)
+        pause_ms = config.get("controlled.shutdown.retry.backoff.ms", cls().pause_us // 1000)
+        return cls(tries=tries, pause_us=pause_ms * 1000)
+
+    @property
+    def longest_us(self) -> int:
+        """How long it takes if nobody ever answers."""
+        return self.tries * REQUEST_TIMEOUT_US + (self.tries - 1) * self.pause_us
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

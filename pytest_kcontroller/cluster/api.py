@@ -54,6 +54,11 @@ class Cluster(Protocol):
     @property
     def session_timeout_ms(self) -> int: ...
 
+    @property
+    def stop_s(self) -> float:
+        """A node that gets SIGTERM has ended within so long, unscaled, whatever the controller does: by its `config`."""
+        ...
+
     async def kill(self, node: int) -> int:
         """SIGKILL; returns the observed exit status (-9)."""
         ...
@@ -101,8 +106,8 @@ class Cluster(Protocol):
         """What is said on this link is late by so much, in both directions; 0: not any more."""
         ...
 
-    async def zookeeper_round_trip_us(self, node: int) -> int | None:
-        """How long a question to ZooKeeper and its answer take on the node's link to it; None: no answer in time."""
+    async def zookeeper_round_trip_us(self, node: int, *, limit_s: float) -> int | None:
+        """How long a question to ZooKeeper and its answer take on the node's link to it; None: no answer in `limit_s`."""
         ...
 
     async def reset(self, source: str, target: str, plane: str) -> None:

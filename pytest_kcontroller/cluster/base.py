@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pytest_kcontroller.broker.shutdown import ShutdownLimits
 from pytest_kcontroller.cluster.api import NodeStatus
 from pytest_kcontroller.cluster.topics import assign, write_topic
 from pytest_kcontroller.cluster.tree import Tree, read_leader, read_tree, unconverged
@@ -30,6 +31,8 @@ from pytest_kcontroller.zookeeper.znodes import CONTROLLER, broker_path, decode_
 
 T = TypeVar("T")
 
+CLOSE_S = 5.0
+"""A node that has been relieved closes its session and ends, on a busy host too."""
 POLL_S = 0.02
 """How often a wait looks at the observed state."""
 
@@ -84,6 +87,12 @@ class ObservedCluster(ABC):
     @property
     def session_timeout_ms(self) -> int:
         return self.settings.session_timeout_ms
+
+    @property
+    def stop_s(self) -> float:
+        """See api.Cluster."""
+        limits = ShutdownLimits.of(self.settings.config)
+        return CLOSE_S + (0 if limits is None else limits.longest_us / 1e6)
 
     async def reach(self, nodes: Sequence[int], point: str, count: int) -> int:
         """See api.Cluster."""
@@ -198,8 +207,11 @@ class ObservedCluster(ABC):
         silent = [node for node, status in zip(running, statuses, strict=True) if status is None]
         if silent:
             return f"nodes that do not answer: {silent}"
-        told = await gather_all([self.metadata(node) for node in running])
         answered = [status for status in statuses if status is not None]
+        # Its session may be about to expire, and then all is to be done again: ZooKeeper's tree does not show that.
+        if apart := [status.node for status in answered if status.raw.get("session_state") != "connected"]:
+            return f"nodes that are not connected to ZooKeeper: {apart}"
+        told = await gather_all([self.metadata(node) for node in running])
         return unconverged(
             tree,
             {status.node: status.session for status in answered},

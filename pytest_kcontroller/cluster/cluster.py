@@ -182,7 +182,7 @@ class ProcessCluster(ObservedCluster):
         self.process(node).ask_to_end()
 
     async def stop_node(self, node: int) -> int:
-        return await self.process(node).terminate(scaled(10))
+        return await self.process(node).terminate(scaled(self.stop_s))
 
     async def restart(self, node: int) -> None:
         await self.process(node).start(ready=self._registered)
@@ -233,10 +233,10 @@ class ProcessCluster(ObservedCluster):
         await self.links.disable(source, target, plane)
         await self.links.enable(source, target, plane)
 
-    async def zookeeper_round_trip_us(self, node: int) -> int | None:
+    async def zookeeper_round_trip_us(self, node: int, *, limit_s: float) -> int | None:
         loop = asyncio.get_running_loop()
         began_s = loop.time()
-        answer = await four_letter_word(self.links.address(str(node), ZOOKEEPER, "zk"), "srvr")
+        answer = await four_letter_word(self.links.address(str(node), ZOOKEEPER, "zk"), "srvr", limit_s)
         return round((loop.time() - began_s) * 1e6) if answer else None
 
     def route(self, source: str, target: str) -> tuple[Transport, Address]:

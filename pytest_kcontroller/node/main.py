@@ -280,14 +280,13 @@ def _address(text: str, key: str) -> Address:
 
 
 def _shutdown_limits(settings: NodeSettings) -> ShutdownLimits | None:
-    """None: no controlled shutdown."""
+    """None: no controlled shutdown. Raises UsageError."""
     enabled = settings.config.get("controlled.shutdown.enable", True)
     if not isinstance(enabled, bool):
         raise UsageError(f"{enabled!r} is neither true nor false", where="setting `config`, controlled.shutdown.enable")
-    limits = ShutdownLimits()
-    tries = _whole(settings, "controlled.shutdown.max.retries", limits.tries, "number of tries")
-    pause_ms = _milliseconds(settings, "controlled.shutdown.retry.backoff.ms", limits.pause_us // 1000)
-    return ShutdownLimits(tries=tries, pause_us=pause_ms * 1000) if enabled else None
+    _whole(settings, "controlled.shutdown.max.retries", 1, "number of tries")
+    _milliseconds(settings, "controlled.shutdown.retry.backoff.ms", 1)
+    return ShutdownLimits.of(settings.config)
 
 
 def _milliseconds(settings: NodeSettings, key: str, default: int) -> int:

@@ -26,7 +26,6 @@ from pytest_kcontroller.zookeeper.session import SessionEvent, ZkSession
 SIGKILLED = -9
 FAILED = 1
 START_S = 30.0
-STOP_S = 10.0
 CONTROL_PORT = 9092
 
 
@@ -285,7 +284,7 @@ class SimCluster(ObservedCluster):
         async def check() -> str | None:
             return "it runs" if found.alive else None
 
-        await self.wait_until(f"node {node} ends", check, timeout_s=STOP_S)
+        await self.wait_until(f"node {node} ends", check, timeout_s=self.stop_s)
         assert found.status is not None
         return found.status
 
@@ -351,8 +350,12 @@ class SimCluster(ObservedCluster):
             return
         self._world.network.link(_machine(source), _machine(target)).slow(LEAST_US + late_us, MOST_US + late_us)
 
-    async def zookeeper_round_trip_us(self, node: int) -> int | None:
-        return await self._world.zookeeper.link(self._node(node).machine).round_trip_us(self._loop)
+    async def zookeeper_round_trip_us(self, node: int, *, limit_s: float) -> int | None:
+        try:
+            async with asyncio.timeout(limit_s):
+                return await self._world.zookeeper.link(self._node(node).machine).round_trip_us(self._loop)
+        except TimeoutError:
+            return None
 
     async def reset(self, source: str, target: str, plane: str) -> None:
         if ZOOKEEPER in (source, target):

@@ -126,6 +126,67 @@ def test_an_orderly_stop_that_does_nothing_is_not_observed(tmp_path: Path) -> No
     assert "not observed: fault-1 (kill:sigterm)" in done.stdout
 
 
+ALONE = """
+[campaign]
+name = "alone"
+duration_s = 12
+
+[cluster]
+nodes = 1
+session_timeout_ms = 1000
+
+[[topics]]
+name = "t"
+
+[generator]
+faults = ["latency:control", "partition", "partition:all", "reset:control"]
+"""
+
+
+def test_a_drawn_fault_on_links_that_are_not_there_is_skipped(tmp_path: Path) -> None:
+    (tmp_path / "alone.toml").write_text(ALONE)
+    done = play(tmp_path, tmp_path / "alone.toml", "--seeds", "1..3")
+    assert done.returncode == 0, done.stdout + done.stderr
+    for run in runs(tmp_path).values():
+        assert {fault["status"] for fault in verdicts(run)["faults"]} == {"skipped"}
+
+
+LAST = """
+[campaign]
+name = "last"
+duration_s = 5
+
+[cluster]
+nodes = 2
+session_timeout_ms = 1000
+config = { "controlled.shutdown.retry.backoff.ms" = 5000 }
+
+[[topics]]
+name = "t"
+replication_factor = 2
+
+[[faults]]
+kind = "kill"
+target = "node:0"
+at_s = 0.5
+duration_s = 20
+
+[[faults]]
+kind = "kill"
+mode = "sigterm"
+target = "node:1"
+at_s = 3
+duration_s = 1
+"""
+
+
+def test_an_orderly_stop_has_the_time_that_its_config_gives_it(tmp_path: Path) -> None:
+    """Nobody can relieve the last node, and it asks three times, as Kafka does by its defaults."""
+    (tmp_path / "last.toml").write_text(LAST)
+    done = play(tmp_path, tmp_path / "last.toml", "--seeds", 1)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_one_seed_is_one_history_in_every_process(tmp_path: Path) -> None:
     digests = []
     for hash_seed, malloc in (("0", "default"), ("0", "malloc"), ("1", "default"), ("1", "malloc")):

@@ -119,6 +119,12 @@ def test_seeds_differ_in_what_they_are_about(explore: Campaign) -> None:
     )
 
 
+@pytest.mark.parametrize("faults", ['["pause"]', '["pause", "pause"]'])
+def test_a_swarm_of_one_fault_is_that_fault(tmp_path: Path, faults: str) -> None:
+    campaign = loaded(tmp_path, HEAD + TOPIC + f"[generator]\nswarm = true\nfaults = {faults}\n")
+    assert {action.kind for action in drawn(campaign)} == {"pause"}
+
+
 def test_a_fault_more_in_the_file_moves_no_drawn_one(tmp_path: Path) -> None:
     text = HEAD + TOPIC + '[generator]\nfaults = ["kill", "pause"]\n'
     alone = draw(loaded(tmp_path, text), 3).actions

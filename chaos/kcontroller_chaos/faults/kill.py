@@ -10,8 +10,6 @@ from kcontroller_chaos.feed import Event
 from kcontroller_chaos.injection import PROCESS, SESSION, TASKS, Evidence, Injection
 
 SIGKILLED = -9
-STOP_S = 8.0
-"""A controlled shutdown that finds nobody, the closing of the session, and some time for a busy host."""
 
 
 class Sigkill:
@@ -56,7 +54,7 @@ class Sigterm:
         await on.cluster.restart(on.node)
 
     def within_s(self, on: Injection) -> float:
-        return STOP_S
+        return on.cluster.stop_s
 
 
 async def _ended(on: Injection, status: int) -> Event:

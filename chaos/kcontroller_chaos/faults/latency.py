@@ -33,7 +33,7 @@ class LatencyControl:
     may_miss = False
 
     async def inject(self, on: Injection) -> None:
-        for source, target in _pairs(on):
+        for source, target in must_have(_pairs(on)):
             await on.cluster.slow(source, target, CONTROL, delay_ms=_delay_ms(on))
 
     async def observe(self, on: Injection) -> Evidence:
@@ -68,8 +68,9 @@ class LatencyZooKeeper:
     async def observe(self, on: Injection) -> Evidence:
         """A question of ours to ZooKeeper and its answer took twice the delay, on the way that the node's own take."""
         least_us = 2 * _delay_ms(on) * 1000
+        limit_s = (2 * least_us + ANSWER_US) / 1e6
         while True:
-            trip_us = await on.cluster.zookeeper_round_trip_us(on.node)
+            trip_us = await on.cluster.zookeeper_round_trip_us(on.node, limit_s=limit_s)
             if trip_us is not None and trip_us >= least_us:
                 return {"round_trip_us": trip_us}
             await on.clock.sleep_us(RETRY_US)
@@ -82,7 +83,7 @@ class LatencyZooKeeper:
 
 
 def _pairs(on: Injection) -> list[Pair]:
-    return must_have(outbound(on) + inbound(on))
+    return outbound(on) + inbound(on)
 
 
 def _delay_ms(on: Injection) -> int:

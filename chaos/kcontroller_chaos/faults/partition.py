@@ -28,10 +28,11 @@ class Partition:
         if not self._nodes:
             return []
         there = outbound(on) if self._mode != "inbound" else []
-        return must_have(there + (inbound(on) if self._mode != "outbound" else []))
+        return there + (inbound(on) if self._mode != "outbound" else [])
 
     async def inject(self, on: Injection) -> None:
-        for source, target in self._pairs(on):
+        pairs = self._pairs(on)
+        for source, target in must_have(pairs) if self._nodes else pairs:
             await on.cluster.cut(source, target, CONTROL)
         if self._zookeeper:
             await on.cluster.cut(str(on.node), ZOOKEEPER, "zk")
