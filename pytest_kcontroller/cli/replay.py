@@ -110,7 +110,7 @@ def _of_run(path: Path, out: Path) -> tuple[Planned, Options, Original]:
     if facts["schema"] != SCHEMA:
         raise UsageError(f"schema {facts['schema']} is not known here", where=str(path / "run.json"))
     campaign = load_campaign(directory.campaign)
-    schedule = Schedule.load(directory.schedule, facts["seed"])
+    schedule = Schedule.load(directory.schedule, campaign.topics, facts["seed"])
     _tell_changed(directory.schedule, schedule, facts.get("schedule"))
     try:
         campaign = replace(campaign, file=str(facts["campaign"]["file"]))

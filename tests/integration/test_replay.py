@@ -52,6 +52,19 @@ def test_a_violated_run_is_replayed_from_its_directory_alone(tmp_path: Path) -> 
         assert json.loads((replay / "run.json").read_text())["campaign"]["file"] == "zombie.toml"
 
 
+def test_a_replay_in_simulated_time_has_the_history_of_the_run_byte_for_byte(tmp_path: Path) -> None:
+    smoke = CAMPAIGNS / "smoke.toml"
+    assert kcontroller("campaign", "run", smoke, "--seeds", 2, "--backend", "sim", cwd=tmp_path).returncode == 0
+    (run,) = (tmp_path / "runs").glob("*/*")
+    again = kcontroller("replay", run, "--out", "again", cwd=tmp_path)
+    assert "the verdict came back 1 of 1 times: held" in again.stdout
+    assert "the first decision that differs" not in again.stdout
+    (replay,) = (tmp_path / "again").glob("*/*")
+    before = {file.name: file.read_bytes() for file in (run / "history").iterdir()}
+    assert {file.name: file.read_bytes() for file in (replay / "history").iterdir()} == before
+    assert b"/brokers/topics/orders" in before["zookeeper.jsonl"]
+
+
 def test_replay_plays_the_schedule_of_the_run_and_not_what_its_campaign_gives_today(tmp_path: Path) -> None:
     (tmp_path / "c.toml").write_text(QUIET + '[[faults]]\nid = "f"\nkind = "pause"\nduration_s = 0.1\nat_s = 0.5\n')
     assert kcontroller("campaign", "run", "c.toml", "--seeds", 1, cwd=tmp_path).returncode == 0
