@@ -97,6 +97,7 @@ def test_a_schedule_that_lost_lines_is_noticed(tmp_path: Path) -> None:
         ("", ["none.toml"], "none.toml: cannot be read"),
         ("", ["."], "it has no run.json"),
         ("", [".", "--seed", "1"], "a run has its seed"),
+        ("", [".", "--backend", "sim"], "a run has its backend"),
         ("", ["c.toml", "--times", "0"], "0 is no number of times"),
         ("{}", ["."], "this run has no campaign.toml"),
         ("{", ["."], "run.json: cannot be read"),
@@ -111,6 +112,13 @@ def test_what_cannot_be_replayed_is_said(tmp_path: Path, prepare: str, arguments
     assert done.returncode == 2, done.stdout + done.stderr
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_campaign_file_with_crash_points_is_played_in_simulated_time(tmp_path: Path) -> None:
+    done = kcontroller("replay", CAMPAIGNS / "explore.toml", "--seed", 3, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (run,) = (tmp_path / "runs").glob("explore/*-seed-3/run.json")
+    assert json.loads(run.read_text())["backend"] == "sim"
 
 
 def test_a_run_that_lacks_what_a_replay_needs_is_said(tmp_path: Path) -> None:
