@@ -29,7 +29,8 @@ def told(config: pytest.Config) -> str | None:
     if not (count := config.stash.get(deselected_key, 0)):
         return None
     tests = "1 test is" if count == 1 else f"{count} tests are"
-    return f"kcontroller: {tests} deselected, not for --kc-backend={read_settings(config).backend} (marker: backends)"
+    backend = read_settings(config).backend
+    return f"kcontroller: {tests} deselected, not for --kc-backend={backend} (marker: backends, or crash points)"
 
 
 def _backends(item: pytest.Item) -> tuple[str, ...]:

@@ -40,6 +40,9 @@ class UnknownVerdictWarning(UserWarning):
 
 def add_to_arguments(config: pytest.Config, settings: KcSettings) -> None:
     """Decides which campaign files this run collects; those that its folders do not contain become arguments."""
+    for glob in settings.campaigns:
+        if Path(glob).is_absolute():
+            raise pytest.UsageError(f"kc_campaigns: {glob} is absolute; write it as seen from {settings.rootpath}")
     found = (path for glob in settings.campaigns for path in settings.rootpath.glob(glob))
     known = sorted({path.resolve() for path in found if path.is_file()})
     if not known:
@@ -101,6 +104,8 @@ class CampaignItem(pytest.Item):
         self.campaign, self.seed = campaign, seed
         self.status: int | None = None
         self.add_marker("chaos")
+        if campaign.crash_points:
+            self.add_marker(pytest.mark.kcontroller(backends=["sim"]))
 
     @property
     def out(self) -> Path:

@@ -47,8 +47,10 @@ class Schedule:
         return {"actions": len(self.actions), "sha256": hashlib.sha256(self._text.encode()).hexdigest()}
 
     @classmethod
-    def load(cls, path: Path, seed: int = 0) -> Schedule:
-        """`seed` is that of a schedule without actions. Raises UsageError naming file and line."""
+    def load(cls, path: Path, topics: tuple[TopicSpec, ...], seed: int = 0) -> Schedule:
+        """`topics` are those of its campaign; `seed` is that of a schedule without actions.
+
+        Raises UsageError naming file and line."""
         actions: list[Action] = []
         try:
             text = path.read_text(encoding="utf-8")
@@ -61,7 +63,7 @@ class Schedule:
                 actions.append(Action(**value))
             except (ValueError, TypeError, KeyError, AttributeError) as bad:
                 raise UsageError(f"no action: {bad}", where=f"{path}:{number}") from None
-        return cls(seed, tuple(actions))
+        return cls(seed, tuple(actions), topics)
 
 
 def draw(campaign: Campaign, seed: int) -> Schedule:

@@ -62,7 +62,8 @@ def run(args: argparse.Namespace) -> int:
     print(
         f"\nThe seed moves each time of the file by up to {JITTER_US / 1e6:g} s. Targets are looked up when they are hit."
     )
-    print(f"To play it: kcontroller campaign run {shlex.quote(str(args.file))} --seeds {schedule.seed}")
+    backend = " --backend sim" if campaign.crash_points else ""
+    print(f"To play it: kcontroller campaign run {shlex.quote(str(args.file))}{backend} --seeds {schedule.seed}")
     return 0
 
 
@@ -90,4 +91,4 @@ def _at(action: Action) -> str:
 def _healed(action: Action) -> str:
     if action.until is not None:
         return f"at {action.until}"
-    return "once it is observed" if action.duration_us is None else f"after {action.duration_us / 1e6:g} s"
+    return "once it is observed" if action.duration_us is None else f"after {round(action.duration_us / 1e6, 3):g} s"

@@ -54,9 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         run_parser,
         examples=[
             "kcontroller campaign run chaos/campaigns/smoke.toml",
-            "kcontroller campaign run chaos/campaigns/*.toml --seeds 1..20 --out runs",
+            "kcontroller campaign run chaos/campaigns/*.toml --backend sim --jobs 2 --out runs",
             "kcontroller campaign run chaos/campaigns/smoke.toml --backend sim --seeds 1..100",
-            "kcontroller campaign run chaos/campaigns/*.toml --shard 2/8 --max-seconds 600  # one of eight CI jobs",
+            "kcontroller campaign run chaos/campaigns/smoke.toml --seeds 1..80 --shard 2/8  # one of eight CI jobs",
             "kcontroller campaign run chaos/campaigns/zombie.toml --mutant KAFKA-6082  # a known bug: status 1",
         ],
         statuses="0 held (an [[expected]] failure counts as held), 1 violated, 2 a bad file or option (before\n"

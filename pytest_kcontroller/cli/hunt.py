@@ -28,8 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     explain(
         parser,
         examples=[
-            "kcontroller hunt chaos/campaigns/smoke.toml",
-            "kcontroller hunt chaos/campaigns/smoke.toml --from-seed 10000 --max-seconds 600 --jobs 4",
+            "kcontroller hunt chaos/campaigns/explore.toml",
+            "kcontroller hunt chaos/campaigns/explore.toml --from-seed 10000 --max-seconds 600 --jobs 4",
             "kcontroller hunt chaos/campaigns/zombie.toml --mutant KAFKA-6082  # a known bug: status 1",
         ],
         statuses="0 nothing was found, 1 a violation was found, 2 a bad file or option, 4 a run could not be judged,\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pytest_kcontroller.cli import _catalogue
@@ -29,18 +30,19 @@ def run(args: argparse.Namespace) -> int:
     from pytest_kcontroller.plugin_manager import load_plugins
 
     offers = load_plugins((*args.plugin, MUTANTS)).mutants
-    entries = [_entry(offers.get(name), offers) for name in offers.names]
+    entries = [_entry(offers.get(name), offers, args.plugin) for name in offers.names]
     return _catalogue.show("mutants", entries, args, footer=FOOTER, examples_in_list=False)
 
 
-def _entry(mutant: Mutant, offers: Offers[Mutant]) -> Entry:
+def _entry(mutant: Mutant, offers: Offers[Mutant], given: Sequence[str]) -> Entry:
     plugin, breaks = offers.plugin_of(mutant.name), ", ".join(mutant.breaks)
+    option = f" --plugin {plugin}" if plugin in given else ""
     seams = [seam for seam, _ in mutant.replacements]
     facts = [("replaces", ", ".join(seams)), ("source", mutant.source), ("plugin", plugin)]
     return Entry(
         name=mutant.name,
         what=mutant.description,
         facts=(*([("breaks", breaks)] if breaks else []), *facts),
-        example=f"kcontroller hunt chaos/campaigns/explore.toml --mutant {mutant.name}\n",
+        example=f"kcontroller hunt chaos/campaigns/explore.toml{option} --mutant {mutant.name}\n",
         data={"breaks": list(mutant.breaks), "replaces": seams, "source": mutant.source, "plugin": plugin},
     )

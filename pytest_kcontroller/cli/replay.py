@@ -41,6 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "what", type=Path, metavar="RUN|FILE", help="a run directory (one with a run.json), or a campaign file"
     )
     parser.add_argument("--seed", type=int, metavar="N", help="of a campaign file (default: its first)")
+    parser.add_argument(
+        "--backend",
+        choices=("process", "sim"),
+        help="of a campaign file (default: process, or sim if it has crash points)",
+    )
     parser.add_argument("--times", type=int, default=1, metavar="N", help="how often (default: %(default)s)")
     parser.add_argument("--out", type=Path, default=Path("runs"), help="where run directories go (default: runs)")
     explain(
@@ -57,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from kcontroller_chaos.outcome import aggregate
-    from kcontroller_chaos.runner import check
+    from kcontroller_chaos.runner import PROCESS, SIM, check
     from pytest_kcontroller.cli._playing import play
     from pytest_kcontroller.errors import UsageError
 
@@ -66,9 +71,12 @@ def run(args: argparse.Namespace) -> int:
     if args.what.is_dir():
         if args.seed is not None:
             raise UsageError("a run has its seed", where="--seed", hint="leave it out, or name a campaign file")
+        if args.backend is not None:
+            raise UsageError("a run has its backend", where="--backend", hint="leave it out, or name a campaign file")
         planned, options, original = _of_run(args.what, args.out)
     else:
-        planned, options, original = _of_file(args.what, args.seed, args.out), _options(args.out), None
+        planned, original = _of_file(args.what, args.seed), None
+        options = _options(args.out, backend=args.backend or (SIM if planned.campaign.crash_points else PROCESS))
     check(planned.campaign, options)
     results = play([planned] * args.times, options)
     _compare(original, results)
@@ -81,7 +89,7 @@ def _options(out: Path, **given: Any) -> Options:
     return Options(out=out, **given)
 
 
-def _of_file(path: Path, seed: int | None, out: Path) -> Planned:
+def _of_file(path: Path, seed: int | None) -> Planned:
     from kcontroller_chaos.campaign import load_campaign
     from pytest_kcontroller.cli._playing import Planned
 
@@ -110,7 +118,7 @@ def _of_run(path: Path, out: Path) -> tuple[Planned, Options, Original]:
     if facts["schema"] != SCHEMA:
         raise UsageError(f"schema {facts['schema']} is not known here", where=str(path / "run.json"))
     campaign = load_campaign(directory.campaign)
-    schedule = Schedule.load(directory.schedule, facts["seed"])
+    schedule = Schedule.load(directory.schedule, campaign.topics, facts["seed"])
     _tell_changed(directory.schedule, schedule, facts.get("schedule"))
     try:
         campaign = replace(campaign, file=str(facts["campaign"]["file"]))

@@ -136,6 +136,22 @@ def test_without_testpaths_they_are_collected_once(pytester: pytest.Pytester) ->
     assert len(items) == len(set(items))
 
 
+def test_a_campaign_with_crash_points_is_only_for_simulated_time(pytester: pytest.Pytester) -> None:
+    project(pytester, "explore")
+    ran = pytester.runpytest_subprocess("--collect-only", "-q", "--kc-seed=1")
+    ran.stdout.fnmatch_lines(["*1 test is deselected, not for --kc-backend=process (*crash points)*"])
+    assert "smoke.toml" not in ran.stdout.str()
+    items = collected(pytester, "--kc-seed=1", "--kc-backend=sim")
+    assert items == ["tests/test_plain.py::test_plain", "chaos/campaigns/smoke.toml::seed-1"]
+
+
+def test_an_absolute_glob_of_campaigns_is_said(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nkc_campaigns = /campaigns/*.toml\n")
+    ran = pytester.runpytest_subprocess()
+    ran.stderr.fnmatch_lines(["*kc_campaigns: /campaigns/?.toml is absolute; write it as seen from *"])
+    assert "Traceback" not in ran.stderr.str()
+
+
 def test_with_paths_on_the_command_line_only_a_campaign_file_itself_is_collected(pytester: pytest.Pytester) -> None:
     project(pytester)
     assert collected(pytester, "tests") == ["tests/test_plain.py::test_plain"]

@@ -52,6 +52,19 @@ def test_a_violated_run_is_replayed_from_its_directory_alone(tmp_path: Path) -> 
         assert json.loads((replay / "run.json").read_text())["campaign"]["file"] == "zombie.toml"
 
 
+def test_a_replay_in_simulated_time_has_the_history_of_the_run_byte_for_byte(tmp_path: Path) -> None:
+    smoke = CAMPAIGNS / "smoke.toml"
+    assert kcontroller("campaign", "run", smoke, "--seeds", 2, "--backend", "sim", cwd=tmp_path).returncode == 0
+    (run,) = (tmp_path / "runs").glob("*/*")
+    again = kcontroller("replay", run, "--out", "again", cwd=tmp_path)
+    assert "the verdict came back 1 of 1 times: held" in again.stdout
+    assert "the first decision that differs" not in again.stdout
+    (replay,) = (tmp_path / "again").glob("*/*")
+    before = {file.name: file.read_bytes() for file in (run / "history").iterdir()}
+    assert {file.name: file.read_bytes() for file in (replay / "history").iterdir()} == before
+    assert b"/brokers/topics/orders" in before["zookeeper.jsonl"]
+
+
 def test_replay_plays_the_schedule_of_the_run_and_not_what_its_campaign_gives_today(tmp_path: Path) -> None:
     (tmp_path / "c.toml").write_text(QUIET + '[[faults]]\nid = "f"\nkind = "pause"\nduration_s = 0.1\nat_s = 0.5\n')
     assert kcontroller("campaign", "run", "c.toml", "--seeds", 1, cwd=tmp_path).returncode == 0
@@ -84,6 +97,7 @@ def test_a_schedule_that_lost_lines_is_noticed(tmp_path: Path) -> None:
         ("", ["none.toml"], "none.toml: cannot be read"),
         ("", ["."], "it has no run.json"),
         ("", [".", "--seed", "1"], "a run has its seed"),
+        ("", [".", "--backend", "sim"], "a run has its backend"),
         ("", ["c.toml", "--times", "0"], "0 is no number of times"),
         ("{}", ["."], "this run has no campaign.toml"),
         ("{", ["."], "run.json: cannot be read"),
@@ -98,6 +112,13 @@ def test_what_cannot_be_replayed_is_said(tmp_path: Path, prepare: str, arguments
     assert done.returncode == 2, done.stdout + done.stderr
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_campaign_file_with_crash_points_is_played_in_simulated_time(tmp_path: Path) -> None:
+    done = kcontroller("replay", CAMPAIGNS / "explore.toml", "--seed", 3, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (run,) = (tmp_path / "runs").glob("explore/*-seed-3/run.json")
+    assert json.loads(run.read_text())["backend"] == "sim"
 
 
 def test_a_run_that_lacks_what_a_replay_needs_is_said(tmp_path: Path) -> None:

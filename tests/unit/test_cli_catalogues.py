@@ -195,3 +195,21 @@ def test_a_plugin_that_is_not_there_is_one_message(capsys: pytest.CaptureFixture
     for command in ("selectors", "assignments"):
         assert main([command, "--plugin", "no_such_plugin"]) == 2
         assert "the plugin no_such_plugin cannot be imported" in capsys.readouterr().err
+
+
+def test_the_example_of_a_plugins_mutant_names_the_plugin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = (
+        "from pytest_kcontroller.hookspecs import hookimpl",
+        "from pytest_kcontroller.runtime.seams import Mutant",
+        "def kcontroller_mutants():",
+        '    return [Mutant("OURS", "A bug.", "our own", (("controller.told-of-removal", lambda *_: []),))]',
+        "kcontroller_mutants = hookimpl(kcontroller_mutants)",
+    )
+    (tmp_path / "mutant_of_ours.py").write_text("\n".join(lines))
+    monkeypatch.syspath_prepend(tmp_path)
+    assert main(["mutants", "--plugin", "mutant_of_ours", "OURS"]) == 0
+    assert "explore.toml --plugin mutant_of_ours --mutant OURS" in capsys.readouterr().out
+    assert main(["mutants", "--plugin", "mutant_of_ours", "KAFKA-7235"]) == 0
+    assert "explore.toml --mutant KAFKA-7235" in capsys.readouterr().out

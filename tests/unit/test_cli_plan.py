@@ -30,6 +30,12 @@ def test_the_table_is_the_schedule_of_the_seed(capsys: pytest.CaptureFixture[str
     assert said[-1] == f"To play it: kcontroller campaign run {SMOKE} --seeds 7"
 
 
+def test_what_only_simulated_time_can_play_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["campaign", "plan", str(CAMPAIGNS / "explore.toml"), "--seed", "7"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.endswith(f"{CAMPAIGNS / 'explore.toml'} --backend sim --seeds 7")
+
+
 def test_what_waits_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["campaign", "plan", str(ZOMBIE)]) == 0
     said = capsys.readouterr().out
