@@ -115,7 +115,9 @@ def test_here(kcluster):
     )
     ran = run(tmp_path)
     assert "1 passed, 1 deselected" in ran.stdout, ran.stdout
-    assert "kcontroller: 1 test is deselected, not for --kc-backend=sim (marker: backends, or crash points)" in ran.stdout
+    assert (
+        "kcontroller: 1 test is deselected, not for --kc-backend=sim (marker: backends, or crash points)" in ran.stdout
+    )
     (tmp_path / "test_it.py").write_text(
         "import pytest\n\n@pytest.mark.kcontroller(backends='sim')\ndef test_it(): pass\n"
     )
