@@ -59,7 +59,8 @@ class AtPoint:
     def __init__(self, work: FaultWork, still_us: int) -> None:
         self._work, self._still_us = work, still_us
         self.observe, self.heal, self.within_s = work.observe, work.heal, work.within_s
-        self.ends_session, self.claims, self.may_miss = work.ends_session, work.claims, work.may_miss
+        self.ends_session = work.ends_session or still_us > 0  # who stands still does not ping
+        self.claims, self.may_miss = work.claims, work.may_miss
 
     async def inject(self, on: Injection) -> None:
         try:

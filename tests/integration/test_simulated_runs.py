@@ -93,6 +93,16 @@ def test_a_node_stands_still_at_a_crash_point_while_the_others_act(tmp_path: Pat
     assert done.stdout.count("no-stale-epoch-write") == (3 if status else 0)
 
 
+def test_who_stands_still_for_a_session_time_out_is_not_an_overloaded_host(tmp_path: Path) -> None:
+    file = tmp_path / "still.toml"
+    text = STILL.format(still_ms=4000).replace('"depose"', '"latency"') + "duration_s = 1\n"
+    file.write_text(text + "[cluster]\nsession_timeout_ms = 1000\n")
+    done = play(tmp_path, file, "--seeds", 1)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (run,) = runs(tmp_path).values()
+    assert '"type":"close-session"' in (run / "history" / "zookeeper.jsonl").read_text()
+
+
 def test_whatever_is_drawn_holds_and_most_of_it_happens(tmp_path: Path) -> None:
     done = play(tmp_path, CAMPAIGNS / "explore.toml", "--seeds", "1..10")
     assert done.returncode == 0, done.stdout + done.stderr
