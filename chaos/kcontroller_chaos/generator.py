@@ -86,7 +86,7 @@ def _swarm(spec: GeneratorSpec, draw: random.Random) -> GeneratorSpec:
 
 def _down(spec: GeneratorSpec, nodes: int, end_us: int, draw: random.Random) -> list[Action]:
     """In half of the seeds some of the nodes are down all the time: few others are there who could step in."""
-    if DOWN not in spec.faults or nodes == 1 or draw.random() < 0.5:
+    if not {DOWN, f"{DOWN}:{kinds()[DOWN].modes[0]}"} & set(spec.faults) or nodes == 1 or draw.random() < 0.5:
         return []
     up = math.floor(math.exp(draw.uniform(0, math.log(nodes))))  # by order of magnitude: 1 to nodes - 1
     down = draw.sample(range(nodes), nodes - min(up, nodes - 1))

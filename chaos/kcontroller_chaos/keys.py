@@ -241,8 +241,8 @@ def generator_section() -> Section:
             Key(
                 "swarm",
                 "boolean",
-                "each seed draws only some of the faults and targets, so that combinations of a few come up; with `kill` "
-                "among them, half of the seeds have nodes that are down all the time",
+                "each seed uses only some of the faults and targets, so that combinations of a few come up; with `kill` in "
+                "the list (`kill:sigterm` is another), half of the seeds have nodes that are down all the time",
                 False,
             ),
             Key("crash_points", "number", "share of faults that strike at a drawn crash point (sim only)", 0, least=0),

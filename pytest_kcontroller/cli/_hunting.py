@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from kcontroller_chaos.hunting import fingerprint
 from kcontroller_chaos.outcome import HELD, aggregate, exit_status
 from kcontroller_chaos.runner import MUTANTS, run_once
-from kcontroller_chaos.verdict import VIOLATED
+from kcontroller_chaos.verdict import ENVIRONMENT, VIOLATED
 from pytest_kcontroller.cli._playing import CLEAR, _until_terminated, _verdict, duration, why
 from pytest_kcontroller.cli._workers import encoded, endless, play_batches
 from pytest_kcontroller.errors import KControllerError
@@ -111,6 +111,8 @@ async def _hunt(plan: Hunt, screen: Progress) -> int:
         await _keep(plan, screen, said)
     if len(strange) == ENOUGH:
         screen.say(f"stopped: {ENOUGH} runs did not hold")
+        if plan.played[ENVIRONMENT]:
+            screen.say("  -> a fault of the file that a drawn one may prevent needs: if_possible = true")
     found = next((said for said in strange if said["verdict"] == VIOLATED), None)
     _say_of_mutant(plan, screen, found)
     if found is None:

@@ -94,10 +94,8 @@ def _header(summary: Summary) -> tuple[str, ...]:
             _seeds(sorted({run.seed for run in runs if run.seed is not None})),
             _named("backend", (run.backend for run in runs if run.backend)),
             _named("ZooKeeper", (run.zookeeper for run in runs if run.zookeeper), plural="ZooKeeper"),
-            _named("mutant", (run.mutant for run in runs if run.mutant)),
-            _named(
-                "without the fault", (run.noop_fault for run in runs if run.noop_fault), plural="without the faults"
-            ),
+            _of_some("mutant", [run.mutant for run in runs], plural="mutants"),
+            _of_some("without the fault", [run.noop_fault for run in runs], plural="without the faults"),
             f"{len(runs)} {'run' if len(runs) == 1 else 'runs'}" + (f", {seconds(total)}" if total else ""),
         )
         if part
@@ -109,6 +107,13 @@ def _named(word: str, values: Iterable[str], plural: str = "") -> str:
     if len(names) > 4:
         return f"{len(names)} {plural or word + 's'}"
     return f"{word if len(names) == 1 else plural or word + 's'} {', '.join(names)}" if names else ""
+
+
+def _of_some(word: str, values: Sequence[str | None], plural: str) -> str:
+    """What not every run has, and how many have it: the others must not pass for runs of a mutant."""
+    given = [value for value in values if value]
+    count = f" in {len(given)} run{'' if len(given) == 1 else 's'}" if 0 < len(given) < len(values) else ""
+    return f"{_named(word, given, plural)}{count}"
 
 
 def _seeds(seeds: Sequence[int]) -> str:

@@ -111,6 +111,14 @@ def test_seeds_differ_in_what_they_are_about(explore: Campaign) -> None:
     assert len({tuple(sorted(map(str, used))) for used in in_use}) > len(SEEDS) // 2
     assert len(SEEDS) / 4 < sum(1 for number in downs if number) < len(SEEDS) * 3 / 4
     assert max(downs) == explore.cluster.nodes - 1
+    only = {
+        name: replace(explore, generator=replace(spec, faults=(name, "pause")))
+        for name in ("kill:sigkill", "kill:sigterm")
+    }
+    assert {name: any(map(down, drawn(campaign))) for name, campaign in only.items()} == {
+        "kill:sigkill": True,
+        "kill:sigterm": False,
+    }
     all_of_it = replace(explore, generator=replace(spec, swarm=False))
     assert not any(down(action) for action in drawn(all_of_it))
     assert (

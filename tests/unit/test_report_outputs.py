@@ -44,6 +44,12 @@ def summary(runs: tuple[Run, ...] = (RUN,), failures: tuple[Failure, ...] = (), 
     return Summary(runs=runs, failures=failures, **given)
 
 
+def test_the_first_line_says_how_many_runs_had_the_mutant() -> None:
+    bad = replace(RUN, seed=2, mutant="KAFKA-7235")
+    assert "mutant KAFKA-7235 in 1 run" in make_block(summary((RUN, RUN, bad))).header
+    assert "mutant KAFKA-7235" in make_block(summary((bad, bad))).header
+
+
 def drawn_timeline(leaders: int = 200) -> dict[str, Any]:
     rows = [
         {"topic": f"t{n % 40}", "partition": 0, "leader": n % 3, "leader_epoch": n, "controller_epoch": 1}
