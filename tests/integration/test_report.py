@@ -146,7 +146,7 @@ def test_the_block_says_what_happened_in_words_with_causes_and_commands(
     assert block_text(made.block).splitlines() == [
         "kcontroller  campaigns smoke, zombie  ·  commit 4f2a91c0ff  ·  seeds 1..5  ·  backend process"
         "  ·  ZooKeeper 3.9.3  ·",
-        "  mutant KAFKA-6082  ·  5 runs, 62.5 s",
+        "  mutant KAFKA-6082 in 1 run  ·  5 runs, 62.5 s",
         "VERDICT  1 of 5 runs violated · 1 unknown · 1 environment · 2 held",
         "  1. no-older-epoch-write",
         "     in 1 of 5 runs, first in runs/zombie/seed-3",
