@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -85,6 +86,13 @@ def test_a_schedule_that_lost_lines_is_noticed(tmp_path: Path) -> None:
     changed = "is not the schedule that was played: "
     assert changed not in kcontroller("replay", run, "--out", "same", cwd=tmp_path).stderr
     first, second = (run / "schedule.jsonl").read_text().splitlines(keepends=True)
+    older = first.replace(',"parameters":{}', "") + second
+    assert older != first + second
+    (run / "schedule.jsonl").write_text(older)
+    facts = json.loads((run / "run.json").read_text())
+    played = {"actions": 2, "sha256": hashlib.sha256(older.encode()).hexdigest()}
+    (run / "run.json").write_text(json.dumps({**facts, "schedule": played}))
+    assert changed not in kcontroller("replay", run, "--out", "same", cwd=tmp_path).stderr
     (run / "schedule.jsonl").write_text(first)
     assert f"{changed}it has 1 actions, the run had 2" in kcontroller("replay", run, cwd=tmp_path).stderr
     (run / "schedule.jsonl").write_text(first + second.replace("fault-1", "fault-9"))
