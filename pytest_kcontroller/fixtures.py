@@ -232,7 +232,7 @@ def _cluster(
 
 def _cluster_settings(request: pytest.FixtureRequest, settings: KcSettings, image: str | None) -> Any:
     from pytest_kcontroller.cluster.base import ClusterSettings
-    from pytest_kcontroller.kafka_config import KAFKA_CONFIG, wrong
+    from pytest_kcontroller.kafka_config import HELP, wrong
     from pytest_kcontroller.plugin_manager import nearest
 
     values: dict[str, Any] = {"plugins": settings.plugins, "seed": settings.seed or 0, "zookeeper_image": image}
@@ -251,7 +251,7 @@ def _cluster_settings(request: pytest.FixtureRequest, settings: KcSettings, imag
             _bad_marker(request, f"{name}={value!r}", f"must be {said}")
     if found := wrong(values.get("config", {})):
         name, what = found
-        _bad_marker(request, f"config: {what}", nearest(name, [key.name for key in KAFKA_CONFIG]))
+        _bad_marker(request, f"config: {what}", HELP.get(name) or nearest(name, list(HELP)))
     return ClusterSettings(**values)
 
 

@@ -37,6 +37,7 @@ KAFKA_CONFIG = (
     ConfigKey("zookeeper.connection.timeout.ms", 18_000, "how long a node waits for its first session"),
 )
 """The defaults are Kafka's (kafka.server.KafkaConfig), but for the backoff, which is 5 s there."""
+HELP = {key.name: key.help for key in KAFKA_CONFIG}
 
 
 def wrong(config: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -18,7 +18,7 @@ from kcontroller_chaos.faults import Fault, kinds
 from kcontroller_chaos.keys import REQUIRED, Key, Section
 from kcontroller_chaos.toml_lines import Lines
 from pytest_kcontroller.errors import UsageError
-from pytest_kcontroller.kafka_config import KAFKA_CONFIG, wrong
+from pytest_kcontroller.kafka_config import HELP, wrong
 
 MOST_SEEDS = 1_000_000
 MOST_SEED = 2**63 - 1
@@ -233,7 +233,7 @@ class _Reader:
             self._fail("campaign", 0, "seeds", str(bad), "")
         if found := wrong(cluster.config):
             name, what = found
-            self._fail("cluster", 0, "config", what, nearest(name, [key.name for key in KAFKA_CONFIG]), inner=name)
+            self._fail("cluster", 0, "config", what, HELP.get(name) or nearest(name, HELP), inner=name)
         for section in ("topics", "workload"):
             self._replication(section, rows[section], cluster.nodes)
         return Campaign(

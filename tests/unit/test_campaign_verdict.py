@@ -63,6 +63,11 @@ HEAD = '[campaign]\nname = "x"\nduration_s = 5\n'
         ),
         (HEAD + '[cluster.config]\n"controller.socket.timeout.ms" = 0\n', 5, "is not a whole number of milliseconds"),
         (HEAD + '[cluster.config]\n"unclean.leader.election.enable" = "false"\n', 5, "is not true or false"),
+        (
+            HEAD + '[cluster.config]\n"controlled.shutdown.enable" = 1\n',
+            5,
+            "a node that is stopped hands its leaders over",
+        ),
         (HEAD + "[cluster.config]\n\nunclean.leader.election.enable = true\n", 4, "a name with dots stands in quotes"),
         (HEAD + "seeds = [-1]\n", 4, "-1 is no seed: 0 to"),
         (HEAD + f"seeds = [{2**63}]\n", 4, "is no seed: 0 to"),
