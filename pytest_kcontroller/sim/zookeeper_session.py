@@ -69,7 +69,8 @@ class SimSession:
         self._ready = False
         """The handshake is done: requests can be sent."""
         self._xid = 0
-        self._heard_us = 0
+        self._heard_us, self._unanswered_us = 0, -1
+        """When anything was heard last; when a ping was sent last whose answer comes after the next one is due, if ever."""
         self._requests: deque[tuple[Request, asyncio.Future[object]]] = deque()
         """Without an answer, oldest first: on their way or, while there is no connection, waiting."""
         self._ping_timer: asyncio.TimerHandle | None = None
@@ -156,22 +157,38 @@ class SimSession:
             self._retry()
         else:
             self.connection.shake_hands(self._session_id, self._password, self._asked_ms)
+            self._loop.call_at(
+                (self._now.now_us + self._asked_ms * 1000) / 1e6, self._give_up_handshake, self.connection
+            )
+
+    def _give_up_handshake(self, connection: Connection) -> None:
+        """On a link so slow that no answer can come in time. The server never sees it: a proxy drops what it still has of a
+        connection that is closed."""
+        if connection is self.connection and not self._ready and 2 * self._link.delay_us >= self._asked_ms * 1000:
+            connection.break_off(arriving=0, heard=0)
 
     def _retry(self) -> None:
         self._loop.call_at((self._now.now_us + self._link.draw.randint(*RETRY_US)) / 1e6, self._connect)
 
     def _ping(self) -> None:
-        """Three times in a session's time-out. No message: the server's clock of this session is set directly."""
+        """Three times in a session's time-out. No message: the server's clock of this session is set directly.
+
+        As kazoo's client, it gives the connection up when the next ping is due and this one's answer has not come.
+        """
         connection = self.connection
         if connection is None or not self._ready:
             return
         now_us, period_us = self._now.now_us, self._timeout_ms * 1000 // 3
-        if connection.flows:
-            self._heard_us = now_us + 2 * self._link.delay_us
-            self._link.server.touch(connection, now_us + self._link.delay_us)
-        elif now_us - self._heard_us >= 2 * period_us:
+        delay_us = self._link.delay_us
+        if connection.flows and delay_us < 2 * period_us:
+            self._link.server.touch(connection, now_us + delay_us)
+        if connection.flows and 2 * delay_us < period_us:
+            self._heard_us = now_us + 2 * delay_us
+        elif self._heard_us <= self._unanswered_us:
             connection.break_off(heard=0)
             return
+        else:
+            self._unanswered_us = now_us
         self._ping_timer = self._loop.call_at((now_us + period_us) / 1e6, self._ping)
 
     def _change(self, state: SessionState) -> None:
