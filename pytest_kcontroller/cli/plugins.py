@@ -6,7 +6,6 @@ import argparse
 import dataclasses
 from typing import TYPE_CHECKING
 
-from kcontroller_reports.words import printable
 from pytest_kcontroller.cli import explain
 from pytest_kcontroller.cli._json import print_json
 from pytest_kcontroller.cli._text import labelled
@@ -53,6 +52,8 @@ def _record(plugin: FoundPlugin) -> dict[str, object]:
 
 
 def _text(plugin: FoundPlugin) -> str:
+    from kcontroller_reports.words import printable
+
     rows = [("found as", plugin.origin)]
     rows += [("hook", hook) for hook in plugin.hooks]
     rows += [("offers", f"{kind} {name}") for kind, name in plugin.offers]
