@@ -19,9 +19,9 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from kcontroller_chaos.campaign import load_campaign
-from kcontroller_chaos.hunting import Hunter
-from kcontroller_chaos.runner import SIM, Options
+from kcontroller_chaos.campaign.file import load_campaign
+from kcontroller_chaos.play.hunting import Hunter
+from kcontroller_chaos.play.runner import SIM, Options
 from pytest_kcontroller.cli._worker import GARBAGE
 
 CAMPAIGNS = Path(__file__).parents[1] / "chaos" / "campaigns"

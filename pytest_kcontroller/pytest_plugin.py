@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_kcontroller import backend_marker, campaign_items
-from pytest_kcontroller.fixtures import (
+from pytest_kcontroller.fixtures import campaign_items, marker
+from pytest_kcontroller.fixtures.definitions import (
     _kc_image,
     _kc_loop,
     _kc_simulation,
@@ -29,10 +29,10 @@ from pytest_kcontroller.fixtures import (
     zk,
     zookeeper,
 )
-from pytest_kcontroller.options import TIMEOUT_SCALE_VARIABLE, add_options, read_settings
+from pytest_kcontroller.fixtures.options import TIMEOUT_SCALE_VARIABLE, add_options, read_settings
 
 if TYPE_CHECKING:
-    from pytest_kcontroller.kcluster import KCluster
+    from pytest_kcontroller.fixtures.kcluster import KCluster
 
 MARKERS = (
     "kcontroller(nodes=3, session_timeout_ms=3000, selectors={}, assignment='striped', config={}, backends=[...]): what "
@@ -63,8 +63,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    for marker in MARKERS:
-        config.addinivalue_line("markers", marker)
+    for line in MARKERS:
+        config.addinivalue_line("markers", line)
     settings = read_settings(config)
     if settings.timeout_scale != 1:
         # Every process that is started reads it there.
@@ -80,18 +80,18 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 def _said(error: BaseException) -> tuple[bool, bool]:
     """Whether it needs no word about the cluster (a wrong call), and none about what happened (an invariant has told it)."""
     from pytest_kcontroller.errors import UsageError
-    from pytest_kcontroller.kcluster import InvariantError
+    from pytest_kcontroller.fixtures.kcluster import InvariantError
 
     return isinstance(error, UsageError), isinstance(error, InvariantError)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    backend_marker.deselect(config, items)
+    marker.deselect(config, items)
 
 
 def pytest_report_collectionfinish(config: pytest.Config) -> str | None:
-    return backend_marker.told(config)
+    return marker.told(config)
 
 
 def _sections(item: pytest.Item, cluster: KCluster, failure: BaseException) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
-from kcontroller_chaos.history import Event, History
+from kcontroller_chaos.history.read import Event, History
 from pytest_kcontroller.zookeeper.znodes import CONTROLLER_EPOCH, TOPICS, parse_state_path
 
 SAFETY, LIVENESS = "safety", "liveness"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from kcontroller_chaos.feed import Event, Feed
-from pytest_kcontroller.cluster.api import Cluster
+from pytest_kcontroller.cluster.contract import Cluster
 from pytest_kcontroller.runtime.ports import Clock
 
 Evidence = dict[str, Any]

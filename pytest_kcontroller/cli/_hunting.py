@@ -11,20 +11,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
-from kcontroller_chaos.hunting import fingerprint
-from kcontroller_chaos.outcome import HELD, aggregate, exit_status
-from kcontroller_chaos.runner import MUTANTS, run_once
-from kcontroller_chaos.verdict import ENVIRONMENT, VIOLATED
+from kcontroller_chaos.judge.outcome import HELD, aggregate, exit_status
+from kcontroller_chaos.judge.verdict import ENVIRONMENT, VIOLATED
+from kcontroller_chaos.play.hunting import fingerprint
+from kcontroller_chaos.play.runner import MUTANTS, run_once
 from pytest_kcontroller.cli._playing import CLEAR, _until_terminated, _verdict, duration, why
 from pytest_kcontroller.cli._workers import encoded, endless, play_batches
 from pytest_kcontroller.errors import KControllerError
-from pytest_kcontroller.plugin_manager import load_plugins
+from pytest_kcontroller.plugin.manager import load_plugins
 from pytest_kcontroller.runtime.nursery import Nursery
 from pytest_kcontroller.runtime.real import RealClock, RunStart
 
 if TYPE_CHECKING:
-    from kcontroller_chaos.campaign import Campaign
-    from kcontroller_chaos.runner import Options
+    from kcontroller_chaos.campaign.file import Campaign
+    from kcontroller_chaos.play.runner import Options
 
 ENOUGH = 10
 """So many runs that could not be judged end a hunt: it would find more of the same, and keep them all."""

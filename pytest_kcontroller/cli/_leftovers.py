@@ -18,9 +18,9 @@ from pathlib import Path
 
 import psutil
 
-from pytest_kcontroller.cluster.containers import leftover_containers, remove_container
-from pytest_kcontroller.cluster.node_process import short_temporary
-from pytest_kcontroller.cluster.processes import VARIABLE, Leftover, leftovers, owner_lives
+from pytest_kcontroller.cluster.docker.containers import leftover_containers, remove_container
+from pytest_kcontroller.cluster.process.node import short_temporary
+from pytest_kcontroller.cluster.process.processes import VARIABLE, Leftover, leftovers, owner_lives
 from pytest_kcontroller.errors import EnvironmentError_, MissingExtraError
 
 END_S, END_TRIES = 5.0, 100

@@ -13,7 +13,7 @@ from pytest_kcontroller.cli._json import print_json
 from pytest_kcontroller.cli._text import columns
 
 if TYPE_CHECKING:
-    from kcontroller_chaos.actions import Action
+    from kcontroller_chaos.campaign.actions import Action
 
 HELP = "show the timeline of a campaign file and a seed; starts nothing"
 
@@ -35,10 +35,10 @@ def add_arguments(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(args: argparse.Namespace) -> int:
-    from kcontroller_chaos.campaign import load_campaign
-    from kcontroller_chaos.runner import check_names
-    from kcontroller_chaos.schedule import JITTER_US, draw
-    from pytest_kcontroller.plugin_manager import load_plugins
+    from kcontroller_chaos.campaign.file import load_campaign
+    from kcontroller_chaos.campaign.schedule import JITTER_US, draw
+    from kcontroller_chaos.play.runner import check_names
+    from pytest_kcontroller.plugin.manager import load_plugins
 
     campaign = load_campaign(args.file)
     check_names(campaign, load_plugins(tuple(args.plugin)), campaign.cluster.selectors, campaign.cluster.assignment)

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 if TYPE_CHECKING:
-    from kcontroller_chaos.campaign import Campaign
-    from kcontroller_chaos.runner import Options, RunResult
-    from kcontroller_chaos.schedule import Schedule
+    from kcontroller_chaos.campaign.file import Campaign
+    from kcontroller_chaos.campaign.schedule import Schedule
+    from kcontroller_chaos.play.runner import Options, RunResult
     from pytest_kcontroller.runtime.ports import Clock
 
 T = TypeVar("T")
@@ -66,7 +66,7 @@ async def _until_terminated(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def _play(planned: Sequence[Planned], options: Options, max_seconds: float | None) -> list[RunResult]:
-    from kcontroller_chaos.runner import run_once
+    from kcontroller_chaos.play.runner import run_once
     from pytest_kcontroller.runtime.real import RealClock, RunStart
 
     clock = RealClock(RunStart.now())
@@ -96,7 +96,7 @@ async def _play_at_once(
     planned: Sequence[Planned], options: Options, max_seconds: float | None, jobs: int
 ) -> list[RunResult]:
     """In processes of their own. Raises KControllerError if one fails, or a run shows a bug of ours."""
-    from kcontroller_chaos.runner import RunResult
+    from kcontroller_chaos.play.runner import RunResult
     from pytest_kcontroller.cli._workers import Said, encoded, play_batches
     from pytest_kcontroller.errors import KControllerError
     from pytest_kcontroller.runtime.real import RealClock, RunStart

@@ -96,7 +96,7 @@ def _proxies(name: str) -> Finding:
 
 
 def _asked_server(name: str, url: str) -> Finding:
-    from pytest_kcontroller.cluster.links import ToxiproxyClient
+    from pytest_kcontroller.cluster.process.links import ToxiproxyClient
 
     client = ToxiproxyClient(url)
     try:
@@ -126,7 +126,7 @@ def _docker_client(name: str) -> Finding:
 
 
 def _docker_engine(name: str) -> Finding:
-    from pytest_kcontroller.cluster.containers import engine
+    from pytest_kcontroller.cluster.docker.containers import engine
 
     if importlib.util.find_spec("docker") is None:
         return Finding(name, MISSING, "not looked for: that needs the docker client")
@@ -170,7 +170,7 @@ def _descriptors(name: str) -> Finding:
 
 def _temporary(name: str) -> Finding:
     """A directory, a file and a Unix socket can be made: a node's directory has all three."""
-    from pytest_kcontroller.cluster.node_process import short_temporary
+    from pytest_kcontroller.cluster.process.node import short_temporary
 
     place = short_temporary()
     try:
@@ -187,7 +187,7 @@ def _temporary(name: str) -> Finding:
 
 
 def _plugins(name: str) -> Finding:
-    from pytest_kcontroller.plugin_manager import load_plugins
+    from pytest_kcontroller.plugin.manager import load_plugins
 
     try:
         plugins = load_plugins()

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_kcontroller.cli._text import columns, labelled
-from pytest_kcontroller.cluster.base import ClusterSettings
-from pytest_kcontroller.cluster.cluster import ProcessCluster
+from pytest_kcontroller.cluster.observed import ClusterSettings
+from pytest_kcontroller.cluster.process.cluster import ProcessCluster
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentError_
 from pytest_kcontroller.runtime.nursery import Nursery

@@ -39,9 +39,9 @@ def _end_with_owner() -> None:
 
 def play(batch: Mapping[str, Any], told: TextIO) -> None:
     """A bug that shows in one run is told of that run; the others are played nevertheless."""
-    from kcontroller_chaos.campaign import load_campaign
-    from kcontroller_chaos.hunting import Hunter
-    from kcontroller_chaos.runner import Options, run_once
+    from kcontroller_chaos.campaign.file import load_campaign
+    from kcontroller_chaos.play.hunting import Hunter
+    from kcontroller_chaos.play.runner import Options, run_once
 
     given = {**batch["options"], "out": Path(batch["options"]["out"]), "plugins": tuple(batch["options"]["plugins"])}
     campaign, options = load_campaign(Path(batch["file"])), Options(**given)

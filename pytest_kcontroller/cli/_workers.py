@@ -17,7 +17,7 @@ from pytest_kcontroller.errors import KControllerError
 from pytest_kcontroller.runtime.nursery import Nursery
 
 if TYPE_CHECKING:
-    from kcontroller_chaos.runner import Options
+    from kcontroller_chaos.play.runner import Options
 
 BATCH = 200
 """So many runs, then a new process: what a run's nodes held when they were killed stays in memory."""

@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from pytest_kcontroller.plugin_manager import load_plugins
+    from pytest_kcontroller.plugin.manager import load_plugins
 
     entries = _catalogue.plugin_entries(
         load_plugins(args.plugin).assignments, lambda _, choice: f"[cluster]\nassignment = {choice}\n"

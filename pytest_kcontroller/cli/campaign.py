@@ -70,11 +70,11 @@ def run(args: argparse.Namespace) -> int:
     """Validates every file before anything starts; then one run after the other, a line each."""
     if args.verb == "plan":
         return _plan.run(args)
-    from kcontroller_chaos.campaign import load_campaign, parse_seeds
-    from kcontroller_chaos.outcome import aggregate
-    from kcontroller_chaos.runner import SIM, Options, check
+    from kcontroller_chaos.campaign.file import load_campaign, parse_seeds
+    from kcontroller_chaos.judge.outcome import aggregate
+    from kcontroller_chaos.play.runner import SIM, Options, check
     from pytest_kcontroller.cli._playing import Planned, play
-    from pytest_kcontroller.cluster.zookeeper_source import image_of
+    from pytest_kcontroller.cluster.zookeeper.source import image_of
     from pytest_kcontroller.errors import NotOnThisBackend, UsageError
 
     campaigns = [load_campaign(path) for path in args.files]

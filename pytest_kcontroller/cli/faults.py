@@ -10,8 +10,8 @@ from pytest_kcontroller.cli import _catalogue
 from pytest_kcontroller.cli._catalogue import Entry
 
 if TYPE_CHECKING:
+    from kcontroller_chaos.campaign.keys import Key
     from kcontroller_chaos.faults import Fault
-    from kcontroller_chaos.keys import Key
 
 NAME = "faults"
 HELP = "the faults: what each does, its modes and keys, an example"
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kcontroller_chaos import keys
+    from kcontroller_chaos.campaign import keys
     from kcontroller_chaos.faults import kinds
 
     footer = f"Targets: {', '.join(keys.TARGETS)}.\nAll keys of one: kcontroller faults NAME"
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _entry(fault: type[Fault]) -> Entry:
-    from kcontroller_chaos import keys
+    from kcontroller_chaos.campaign import keys
     from kcontroller_chaos.faults import summary
 
     own = [replace(key, help=key.help.removeprefix(f"of {fault.kind}: ")) for key in keys.parameters(fault)]

@@ -38,8 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kcontroller_chaos.campaign import load_campaign
-    from kcontroller_chaos.runner import SIM, Options, check
+    from kcontroller_chaos.campaign.file import load_campaign
+    from kcontroller_chaos.play.runner import SIM, Options, check
     from pytest_kcontroller.cli._hunting import Hunt, hunt
     from pytest_kcontroller.cli.campaign import _selectors
     from pytest_kcontroller.errors import UsageError

@@ -21,7 +21,7 @@ How to check one again on a run that is over: kcontroller invariants NAME"""
 
 EXAMPLE = """\
 from pathlib import Path
-from kcontroller_chaos.history import read_history
+from kcontroller_chaos.history.read import read_history
 from kcontroller_chaos.invariants import named
 
 verdict = named("{name}").check(read_history(Path("runs/smoke/RUN-ID/history")))

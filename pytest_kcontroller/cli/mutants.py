@@ -10,7 +10,7 @@ from pytest_kcontroller.cli import _catalogue
 from pytest_kcontroller.cli._catalogue import Entry
 
 if TYPE_CHECKING:
-    from pytest_kcontroller.plugin_manager import Offers
+    from pytest_kcontroller.plugin.manager import Offers
     from pytest_kcontroller.runtime.seams import Mutant
 
 NAME = "mutants"
@@ -26,8 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kcontroller_chaos.runner import MUTANTS
-    from pytest_kcontroller.plugin_manager import load_plugins
+    from kcontroller_chaos.play.runner import MUTANTS
+    from pytest_kcontroller.plugin.manager import load_plugins
 
     offers = load_plugins((*args.plugin, MUTANTS)).mutants
     entries = [_entry(offers.get(name), offers, args.plugin) for name in offers.names]

@@ -11,7 +11,7 @@ from pytest_kcontroller.cli._json import print_json
 from pytest_kcontroller.cli._text import labelled
 
 if TYPE_CHECKING:
-    from pytest_kcontroller.plugin_survey import FoundPlugin
+    from pytest_kcontroller.plugin.survey import FoundPlugin
 
 NAME = "plugins"
 HELP = "list the plugins that are found, and what is wrong with broken ones"
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from pytest_kcontroller.errors import UsageError
-    from pytest_kcontroller.plugin_survey import survey
+    from pytest_kcontroller.plugin.survey import survey
 
     found = survey(args.plugin)
     broken = sum(bool(plugin.problem) for plugin in found)

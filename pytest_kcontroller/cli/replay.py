@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_kcontroller.cli import explain
 
 if TYPE_CHECKING:
-    from kcontroller_chaos.runner import Options, RunResult
+    from kcontroller_chaos.play.runner import Options, RunResult
     from pytest_kcontroller.cli._playing import Planned
 
 NAME = "replay"
@@ -61,8 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kcontroller_chaos.outcome import aggregate
-    from kcontroller_chaos.runner import PROCESS, SIM, check
+    from kcontroller_chaos.judge.outcome import aggregate
+    from kcontroller_chaos.play.runner import PROCESS, SIM, check
     from pytest_kcontroller.cli._playing import play
     from pytest_kcontroller.errors import UsageError
 
@@ -84,13 +84,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _options(out: Path, **given: Any) -> Options:
-    from kcontroller_chaos.runner import Options
+    from kcontroller_chaos.play.runner import Options
 
     return Options(out=out, **given)
 
 
 def _of_file(path: Path, seed: int | None) -> Planned:
-    from kcontroller_chaos.campaign import load_campaign
+    from kcontroller_chaos.campaign.file import load_campaign
     from pytest_kcontroller.cli._playing import Planned
 
     campaign = load_campaign(path)
@@ -101,9 +101,9 @@ def _of_run(path: Path, out: Path) -> tuple[Planned, Options, Original]:
     """The run's own campaign file, schedule and options. Raises UsageError if it lacks them."""
     from dataclasses import replace
 
-    from kcontroller_chaos.campaign import load_campaign
-    from kcontroller_chaos.rundir import SCHEMA, RunDirectory, read_json
-    from kcontroller_chaos.schedule import Schedule
+    from kcontroller_chaos.campaign.file import load_campaign
+    from kcontroller_chaos.campaign.schedule import Schedule
+    from kcontroller_chaos.history.rundir import SCHEMA, RunDirectory, read_json
     from pytest_kcontroller.cli._playing import Planned
     from pytest_kcontroller.errors import UsageError
 

@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_kcontroller.controller.elections import rejection
     from pytest_kcontroller.errors import UsageError
     from pytest_kcontroller.model.election import ElectionReason
-    from pytest_kcontroller.plugin_manager import load_plugins, nearest
+    from pytest_kcontroller.plugin.manager import load_plugins, nearest
 
     reasons = [reason.value for reason in ElectionReason]
     if args.reason not in reasons:

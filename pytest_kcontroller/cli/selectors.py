@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from pytest_kcontroller.model.election import ElectionReason
-    from pytest_kcontroller.plugin_manager import load_plugins
+    from pytest_kcontroller.plugin.manager import load_plugins
 
     reasons = {reason.value.replace("_", "-"): reason.value for reason in ElectionReason}
     entries = _catalogue.plugin_entries(

@@ -63,8 +63,8 @@ def run(args: argparse.Namespace) -> int:
     import asyncio
 
     from pytest_kcontroller.cli._watch import until_asked
-    from pytest_kcontroller.cluster.base import ClusterSettings
-    from pytest_kcontroller.cluster.zookeeper_source import check_zookeeper, image_of
+    from pytest_kcontroller.cluster.observed import ClusterSettings
+    from pytest_kcontroller.cluster.zookeeper.source import check_zookeeper, image_of
     from pytest_kcontroller.errors import StartError, UsageError
 
     if not 1 <= args.nodes <= MOST_NODES:
@@ -112,7 +112,7 @@ def _topics(given: Sequence[str], nodes: int) -> list[Topic]:
 
 @contextlib.contextmanager
 def _directory(keep: Path | None) -> Iterator[Path]:
-    from pytest_kcontroller.cluster.processes import session_directory
+    from pytest_kcontroller.cluster.process.processes import session_directory
     from pytest_kcontroller.errors import UsageError
 
     if keep is None:

@@ -19,7 +19,7 @@ from pytest_kcontroller.errors import EnvironmentError_, UsageError
 from pytest_kcontroller.model.cluster import Address, Broker
 from pytest_kcontroller.node.control import NodeReport
 from pytest_kcontroller.node.settings import NodeSettings
-from pytest_kcontroller.plugin_manager import Plugins
+from pytest_kcontroller.plugin.manager import Plugins
 from pytest_kcontroller.runtime.nursery import Nursery
 from pytest_kcontroller.runtime.ports import Listening, Runtime, Stream
 from pytest_kcontroller.wire.server import serve

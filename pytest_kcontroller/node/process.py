@@ -18,7 +18,7 @@ from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.node.control import ControlServer
 from pytest_kcontroller.node.main import Node
 from pytest_kcontroller.node.settings import NodeSettings
-from pytest_kcontroller.plugin_manager import load_plugins
+from pytest_kcontroller.plugin.manager import load_plugins
 from pytest_kcontroller.runtime.holds import Holds
 from pytest_kcontroller.runtime.nursery import Nursery
 from pytest_kcontroller.runtime.real import (

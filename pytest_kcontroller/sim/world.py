@@ -8,8 +8,8 @@ from pytest_kcontroller.runtime.rng import NamedRng
 from pytest_kcontroller.runtime.scheduler import Scheduler, SimClock, SimLoop, SimRuntime
 from pytest_kcontroller.sim.disk import SimDisk
 from pytest_kcontroller.sim.network import SimNetwork
-from pytest_kcontroller.sim.zookeeper import SimZooKeeper
-from pytest_kcontroller.sim.zookeeper_session import SimConnector
+from pytest_kcontroller.sim.zookeeper.server import SimZooKeeper
+from pytest_kcontroller.sim.zookeeper.session import SimConnector
 
 
 class World:

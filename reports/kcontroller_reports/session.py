@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_kcontroller.cluster.java import find_java
-from pytest_kcontroller.cluster.processes import session_directory
+from pytest_kcontroller.cluster.process.processes import session_directory
 from pytest_kcontroller.errors import EnvironmentError_, MissingExtraError
 
 if TYPE_CHECKING:

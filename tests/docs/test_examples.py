@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from pages import PAGES, ROOT, Block, Command, blocks, commands
 
-from kcontroller_chaos.campaign import load_campaign
+from kcontroller_chaos.campaign.file import load_campaign
 from pytest_kcontroller import cli
-from pytest_kcontroller.options import OPTIONS
+from pytest_kcontroller.fixtures.options import OPTIONS
 
 EXTENDING = ROOT / "docs/extending.md"
 PARSER = cli._parser(cli._commands())

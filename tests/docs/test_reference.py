@@ -10,10 +10,10 @@ from pages import ROOT, section, sections
 
 from kcontroller_chaos.faults import kinds
 from kcontroller_chaos.invariants import Invariant, invariants
-from pytest_kcontroller.cluster.base import ClusterSettings
-from pytest_kcontroller.kcluster import KCluster, Net
-from pytest_kcontroller.options import OPTIONS
-from pytest_kcontroller.zookeeper_fixture import EXPIRE_MODES, TestZooKeeper
+from pytest_kcontroller.cluster.observed import ClusterSettings
+from pytest_kcontroller.fixtures.kcluster import KCluster, Net
+from pytest_kcontroller.fixtures.options import OPTIONS
+from pytest_kcontroller.fixtures.zookeeper import EXPIRE_MODES, TestZooKeeper
 
 FAULTS, INVARIANTS, FIXTURES = (ROOT / f"docs/{name}.md" for name in ("faults", "invariants", "fixtures"))
 
@@ -77,7 +77,8 @@ def test_the_fixtures_page_has_the_markers_arguments_and_modes() -> None:
 
 
 @pytest.mark.parametrize(
-    "source", ["chaos/kcontroller_chaos/campaign.schema.json", "reports/kcontroller_reports/summary.schema.json"]
+    "source",
+    ["chaos/kcontroller_chaos/campaign/campaign.schema.json", "reports/kcontroller_reports/summary.schema.json"],
 )
 def test_the_schemas_are_published(source: str) -> None:
     name = source.rpartition("/")[2]

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from pytest_kcontroller.cluster.container_zookeeper import DEFAULT_IMAGE
-from pytest_kcontroller.cluster.containers import engine
+from pytest_kcontroller.cluster.docker.containers import engine
+from pytest_kcontroller.cluster.zookeeper.container import DEFAULT_IMAGE
 from pytest_kcontroller.errors import KControllerError
+from pytest_kcontroller.fixtures.options import KcSettings
 from pytest_kcontroller.model.cluster import Address
-from pytest_kcontroller.options import KcSettings
 
 
 class CuttingProxy:

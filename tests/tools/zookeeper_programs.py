@@ -18,8 +18,8 @@ from typing import Protocol
 
 from pytest_kcontroller.runtime.rng import NamedRng
 from pytest_kcontroller.runtime.scheduler import Scheduler, SimLoop
-from pytest_kcontroller.sim.zookeeper import SimZooKeeper
-from pytest_kcontroller.sim.zookeeper_session import SimConnector
+from pytest_kcontroller.sim.zookeeper.server import SimZooKeeper
+from pytest_kcontroller.sim.zookeeper.session import SimConnector
 from pytest_kcontroller.zookeeper.session import (
     Check,
     Children,

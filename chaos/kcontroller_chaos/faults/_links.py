@@ -6,7 +6,7 @@ The look is a request of ours over the link, to the node that listens at its end
 from __future__ import annotations
 
 from kcontroller_chaos.injection import Injection
-from pytest_kcontroller.cluster.base import gather_all
+from pytest_kcontroller.cluster.observed import gather_all
 from pytest_kcontroller.errors import EnvironmentError_
 from pytest_kcontroller.runtime.ports import ConnectionClosedError
 from pytest_kcontroller.wire.client import RequestClient

@@ -18,7 +18,7 @@ from kcontroller_chaos.faults._links import (
     round_trips,
 )
 from kcontroller_chaos.injection import NETWORK, PROCESS, SESSION, Evidence, Injection
-from pytest_kcontroller.cluster.api import ZOOKEEPER
+from pytest_kcontroller.cluster.contract import ZOOKEEPER
 
 DELAY_MS = 200
 DRAWN_MS = (20, 1500)

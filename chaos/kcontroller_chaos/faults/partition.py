@@ -10,7 +10,7 @@ from kcontroller_chaos.faults import Fault
 from kcontroller_chaos.faults._links import CONTROL, Pair, inbound, must_have, outbound, silent
 from kcontroller_chaos.feed import writer_is
 from kcontroller_chaos.injection import NETWORK, PROCESS, SESSION, Evidence, Injection
-from pytest_kcontroller.cluster.api import ZOOKEEPER
+from pytest_kcontroller.cluster.contract import ZOOKEEPER
 
 
 class Partition:

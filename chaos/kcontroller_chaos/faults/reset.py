@@ -10,8 +10,8 @@ from kcontroller_chaos.faults import Fault
 from kcontroller_chaos.faults._links import CONTROL, answering, inbound, must_have, outbound
 from kcontroller_chaos.feed import Event, writer_is
 from kcontroller_chaos.injection import NETWORK, PROCESS, SESSION, Evidence, Injection
-from pytest_kcontroller.cluster.api import ZOOKEEPER
-from pytest_kcontroller.cluster.base import gather_all
+from pytest_kcontroller.cluster.contract import ZOOKEEPER
+from pytest_kcontroller.cluster.observed import gather_all
 from pytest_kcontroller.errors import EnvironmentError_
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.runtime.ports import ConnectionClosedError, Stream, Transport

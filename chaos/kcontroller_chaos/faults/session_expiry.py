@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from kcontroller_chaos.faults import Fault
 from kcontroller_chaos.injection import SESSION, Evidence, Injection
-from pytest_kcontroller.cluster.api import ZOOKEEPER
+from pytest_kcontroller.cluster.contract import ZOOKEEPER
 
 
 class Natural:

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from kcontroller_chaos.checking import Verdict
-from kcontroller_chaos.history import History
+from kcontroller_chaos.history.read import History
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

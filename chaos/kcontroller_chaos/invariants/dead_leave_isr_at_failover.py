@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kcontroller_chaos.checking import SAFETY, WRITES, Verdict, accepted, is_topic
-from kcontroller_chaos.history import Event, History
+from kcontroller_chaos.history.read import Event, History
 from kcontroller_chaos.injection import CLOCKS_DIFFER_US
 from pytest_kcontroller.zookeeper.znodes import BROKER_IDS, CONTROLLER_EPOCH, parse_state_path
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcontroller_chaos.checking import SAFETY, WRITES, Verdict, writes
-from kcontroller_chaos.history import History
+from kcontroller_chaos.history.read import History
 from pytest_kcontroller.zookeeper.znodes import CONTROLLER_EPOCH
 
 KIND = SAFETY

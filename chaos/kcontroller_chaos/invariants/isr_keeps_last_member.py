@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcontroller_chaos.checking import SAFETY, WRITES, Verdict, is_state, writes
-from kcontroller_chaos.history import History
+from kcontroller_chaos.history.read import History
 
 KIND = SAFETY
 EXPECTED = "at least one replica in every ISR that is written"

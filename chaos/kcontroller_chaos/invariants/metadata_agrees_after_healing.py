@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kcontroller_chaos.checking import LIVENESS, Verdict
-from kcontroller_chaos.history import Event, History
+from kcontroller_chaos.history.read import Event, History
 
 KIND = LIVENESS
 EXPECTED = "every running node was told the brokers and partition states that ZooKeeper holds"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcontroller_chaos.checking import SAFETY, Verdict, is_state, is_topic, writes
-from kcontroller_chaos.history import History
+from kcontroller_chaos.history.read import History
 
 KIND = SAFETY
 EXPECTED = "no accepted write of a state or topic by a session elected with an older epoch"

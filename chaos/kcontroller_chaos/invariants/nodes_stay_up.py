@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcontroller_chaos.checking import LIVENESS, Verdict
-from kcontroller_chaos.history import Event, History
+from kcontroller_chaos.history.read import Event, History
 
 KIND = LIVENESS
 SIGKILLED = -9

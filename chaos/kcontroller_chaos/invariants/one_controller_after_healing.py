@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcontroller_chaos.checking import LIVENESS, Verdict
-from kcontroller_chaos.history import History
+from kcontroller_chaos.history.read import History
 
 KIND = LIVENESS
 EXPECTED = "exactly one active node, whose session owns /controller"

@@ -7,7 +7,7 @@ controllers write it.
 from __future__ import annotations
 
 from kcontroller_chaos.checking import SAFETY, WRITES, Verdict, is_state, writes
-from kcontroller_chaos.history import History
+from kcontroller_chaos.history.read import History
 from pytest_kcontroller.zookeeper.znodes import CONTROLLER_EPOCH
 
 KIND = SAFETY

@@ -7,7 +7,7 @@ registration was the first one of the process that carried the order out.
 from __future__ import annotations
 
 from kcontroller_chaos.checking import SAFETY, Verdict, accepted
-from kcontroller_chaos.history import History
+from kcontroller_chaos.history.read import History
 from pytest_kcontroller.model.cluster import UNKNOWN_EPOCH
 from pytest_kcontroller.zookeeper.znodes import BROKER_IDS
 

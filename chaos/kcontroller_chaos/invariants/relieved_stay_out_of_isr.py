@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from kcontroller_chaos.checking import SAFETY, WRITES, Verdict, accepted
-from kcontroller_chaos.history import Event, History
+from kcontroller_chaos.history.read import Event, History
 from pytest_kcontroller.zookeeper.znodes import BROKER_IDS, parse_state_path
 
 KIND = SAFETY

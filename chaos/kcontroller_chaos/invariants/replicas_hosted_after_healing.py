@@ -6,7 +6,7 @@ What a node hosts is what its process has recorded when it became leader or foll
 from __future__ import annotations
 
 from kcontroller_chaos.checking import LIVENESS, Verdict
-from kcontroller_chaos.history import Event, History
+from kcontroller_chaos.history.read import Event, History
 
 KIND = LIVENESS
 EXPECTED = "every running node hosts its assigned replicas with the leader epoch of ZooKeeper"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcontroller_chaos.checking import SAFETY, Verdict, is_state, writes
-from kcontroller_chaos.history import History
+from kcontroller_chaos.history.read import History
 
 KIND = SAFETY
 EXPECTED = "every answer of the chosen leader selectors is valid: the leader is live and in the ISR that it names"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kcontroller_chaos.checking import SAFETY, WRITES, Verdict, Write, is_state, writes
-from kcontroller_chaos.history import History
+from kcontroller_chaos.history.read import History
 
 KIND = SAFETY
 EXPECTED = "leader epoch and controller epoch never fall, a new leader has a greater leader epoch"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_kcontroller.kcluster import KCluster
-    from pytest_kcontroller.zookeeper_fixture import TestZooKeeper
+    from pytest_kcontroller.fixtures.kcluster import KCluster
+    from pytest_kcontroller.fixtures.zookeeper import TestZooKeeper
 
 
 @pytest.mark.kcontroller(nodes=3, session_timeout_ms=1000, selectors={"offline": "last-in-sync"})

@@ -1,0 +1,443 @@
+"""Campaign files: TOML in, frozen values out. Nothing starts before the whole file is valid."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import difflib
+import hashlib
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from kcontroller_chaos.campaign import keys
+from kcontroller_chaos.campaign.keys import REQUIRED, Key, Section
+from kcontroller_chaos.campaign.toml_lines import Lines
+from kcontroller_chaos.faults import Fault, kinds
+from pytest_kcontroller.errors import UsageError
+from pytest_kcontroller.model.kafka_config import HELP, wrong
+
+MOST_SEEDS = 1_000_000
+MOST_SEED = 2**63 - 1
+MOST_SHOWN = 60
+MOST_NUMBER = 10**9
+"""Of a key that says no bound of its own: no campaign has use for more."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "object": (dict,),
+    "plugin": (str, dict),
+    "seeds": (str, list),
+    "names": (list,),
+    "range": (list,),
+    "date": (datetime.date,),
+}
+_SAID = {"string": "a text", "integer": "a whole number", "number": "a number", "boolean": "true or false"}
+_SAID |= {"object": "a table", "plugin": "a name or a table", "seeds": '"1..20" or a list of whole numbers'}
+_SAID |= {"names": "a list of names", "range": "[least, most]", "date": "a date (without quotes: 2027-03-01)"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSpec:
+    """What the campaign is played on; times in milliseconds."""
+
+    nodes: int
+    zookeeper: int
+    session_timeout_ms: int
+    assignment: Any
+    selectors: Mapping[str, Any]
+    config: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicSpec:
+    name: str
+    partitions: int
+    replication_factor: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdminAction:
+    """One action at one time (seconds from the start)."""
+
+    action: str
+    at_s: float
+    topic: str
+    partitions: int
+    replication_factor: int
+    topic_id: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultSpec:
+    """One fault. Exactly one of `at_s` and `when` is set (both: from then on the crash point is counted), at most one of
+    `duration_s` and `until`."""
+
+    id: str
+    kind: str
+    mode: str | None
+    target: str
+    at_s: float | None
+    when: str | None
+    after_ms: float
+    still_ms: float
+    duration_s: float | None
+    until: str | None
+    if_possible: bool
+    fault: Fault
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return dataclasses.asdict(self.fault)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GeneratorSpec:
+    """What is drawn; the keys of `[generator]`."""
+
+    faults: tuple[str, ...]
+    every_s: tuple[float, float]
+    lasting_s: tuple[float, float]
+    max_concurrent: int
+    heal_before_end_s: float
+    targets: tuple[str, ...]
+    admin: tuple[str, ...]
+    crash_points: float
+    swarm: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """A known failure; `until` is its last day, as ISO text."""
+
+    invariant: str
+    faults: tuple[str, ...]
+    reason: str
+    until: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Campaign:
+    """A valid campaign file; `sha256` is of its bytes."""
+
+    name: str
+    file: str
+    sha256: str
+    duration_s: float
+    seeds: tuple[int, ...]
+    cluster: ClusterSpec
+    topics: tuple[TopicSpec, ...] = ()
+    workload: tuple[AdminAction, ...] = ()
+    faults: tuple[FaultSpec, ...] = field(default=())
+    generator: GeneratorSpec | None = None
+    expected: tuple[Expected, ...] = ()
+    text: str = field(default="", repr=False)
+    """The file itself."""
+
+    @property
+    def fault_names(self) -> frozenset[str]:
+        """KIND and KIND:MODE of what it may do."""
+        pairs = [(fault.kind, fault.mode) for fault in self.faults]
+        if self.generator is not None:
+            for name in self.generator.faults:
+                kind, _, mode = name.partition(":")
+                pairs.append((kind, mode or next(iter(kinds()[kind].modes), None)))
+        return frozenset(name for kind, mode in pairs for name in ((kind, f"{kind}:{mode}") if mode else (kind,)))
+
+    @property
+    def crash_points(self) -> bool:
+        """Whether it needs them; only simulated time has them."""
+        drawn = self.generator is not None and self.generator.crash_points > 0
+        return drawn or any(is_crash_point(fault.when) for fault in self.faults)
+
+
+def is_crash_point(trigger: str | None) -> bool:
+    return trigger is not None and trigger.partition(":")[0] in keys.POINTS
+
+
+def load_campaign(path: Path) -> Campaign:
+    """Reads and checks a campaign file. Raises UsageError naming file, line and key."""
+    try:
+        data = path.read_bytes()
+        text = data.decode("utf-8-sig")  # some editors put a mark before the first byte
+    except OSError as bad:
+        raise UsageError(f"cannot be read ({bad.strerror})", where=str(path)) from None
+    except UnicodeDecodeError as bad:
+        raise UsageError(f"is not UTF-8 (byte {bad.start})", where=str(path)) from None
+    try:
+        table = tomllib.loads(text)
+    except RecursionError:
+        raise UsageError("is nested too deeply", where=str(path), hint="a campaign has tables of values") from None
+    except ValueError as bad:  # TOMLDecodeError, and a number of more digits than Python reads
+        line = re.search(r"at line (\d+)", str(bad))
+        where = f"{path}:{line[1] if line else max(1, len(text.splitlines()))}"
+        raise UsageError(f"is no TOML: {bad}", where=where, hint="correct the line") from None
+    return _Reader(str(path), Lines.of(text)).campaign(table, hashlib.sha256(data).hexdigest(), text)
+
+
+def parse_seeds(value: object) -> tuple[int, ...]:
+    """`"1..50"`, `"3"`, `"1,4,7"` or a list of whole numbers. Raises ValueError."""
+    if isinstance(value, list):
+        if not value or not all(isinstance(seed, int) and not isinstance(seed, bool) for seed in value):
+            raise ValueError("a list of seeds has whole numbers, at least one")
+        if wrong := [seed for seed in value if not 0 <= seed <= MOST_SEED]:
+            raise ValueError(f"{_shown(wrong[0])} is no seed: 0 to {MOST_SEED}")
+        return tuple(dict.fromkeys(value))
+    seeds: list[int] = []
+    for part in str(value).split(","):
+        found = re.fullmatch(r"\s*(\d{1,18})(?:\.\.(\d{1,18}))?\s*", part)
+        if found is None or int(found[2] or found[1]) < int(found[1]):
+            raise ValueError(f'{_shown(value)} is not seeds: write "1..20", "3" or "1,4,7"')
+        first, last = int(found[1]), int(found[2] or found[1])
+        if len(seeds) + last - first >= MOST_SEEDS:
+            raise ValueError(f"{value!r} is more than {MOST_SEEDS:,} seeds")
+        seeds += range(first, last + 1)
+    return tuple(dict.fromkeys(seeds))
+
+
+def _shown(value: object) -> str:
+    """As it is written; a number of a thousand digits is not."""
+    text = repr(value)
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
+
+
+def nearest(name: str, valid: Iterable[str]) -> str:
+    """A hint: the valid name that is most like `name`, else all of them."""
+    valid = sorted(valid)
+    close = difflib.get_close_matches(name, valid, n=1)
+    return f"did you mean `{close[0]}`?" if close else f"there are: {', '.join(valid)}"
+
+
+class _Reader:
+    def __init__(self, file: str, lines: Lines) -> None:
+        self._file, self._lines = file, lines
+
+    def campaign(self, table: dict[str, Any], sha256: str, text: str) -> Campaign:
+        known = {section.name: section for section in keys.sections()}
+        for name in table:
+            if name not in known:
+                self._fail(name, 0, "", f"there is no section `{name}`", nearest(name, known))
+        rows = {name: self._rows(section, table.get(name)) for name, section in known.items()}
+        head, cluster = rows["campaign"][0], ClusterSpec(**rows["cluster"][0])
+        if not _NAME.fullmatch(head["name"]):
+            self._fail("campaign", 0, "name", f"{head['name']!r} is no name", "letters, digits, hyphens")
+        try:
+            seeds = parse_seeds(head["seeds"])
+        except ValueError as bad:
+            self._fail("campaign", 0, "seeds", str(bad), "")
+        if found := wrong(cluster.config):
+            name, what = found
+            self._fail("cluster", 0, "config", what, HELP.get(name) or nearest(name, HELP), inner=name)
+        for section in ("topics", "workload"):
+            self._replication(section, rows[section], cluster.nodes)
+        return Campaign(
+            name=head["name"],
+            file=self._file,
+            sha256=sha256,
+            duration_s=head["duration_s"],
+            seeds=seeds,
+            cluster=cluster,
+            topics=tuple(TopicSpec(**row) for row in rows["topics"]),
+            workload=self._workload(rows["workload"], head["duration_s"]),
+            faults=self._faults(rows["faults"], cluster, head["duration_s"]),
+            generator=self._generator(rows["generator"], rows["topics"], head["duration_s"]),
+            expected=tuple(
+                Expected(**{**row, "faults": tuple(row["faults"]), "until": row["until"].isoformat()[:10]})
+                for row in rows["expected"]
+            ),
+            text=text,
+        )
+
+    def _rows(self, section: Section, value: Any) -> list[dict[str, Any]]:
+        if value is None and section.required:
+            self._fail(section.name, 0, "", f"the section [{section.name}] is missing", "")
+        if value is None:
+            return [] if section.many or section.optional else [self._row(section, 0, {})]
+        tables = value if section.many else [value]
+        if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+            title = f"[[{section.name}]]" if section.many else f"[{section.name}]"
+            self._fail(section.name, 0, "", f"`{section.name}` is no table", f"write {title}")
+        return [self._row(section, index, table) for index, table in enumerate(tables)]
+
+    def _row(self, section: Section, index: int, table: dict[str, Any]) -> dict[str, Any]:
+        for name in table:
+            if name not in section.names:
+                self._fail(section.name, index, name, f"there is no key `{name}`", nearest(name, section.names))
+        row: dict[str, Any] = {}
+        for key in section.keys:
+            if key.name in table:
+                self._check(section.name, index, key, table[key.name])
+            elif key.default is REQUIRED:
+                self._fail(section.name, index, key.name, f"the key `{key.name}` is missing", key.help)
+            row[key.name] = table.get(key.name, key.default)
+        if section.name == "faults":
+            row["_given"] = tuple(table)
+        return row
+
+    def _check(self, section: str, index: int, key: Key, value: Any) -> None:
+        odd = key.type == "names" and isinstance(value, list) and not all(isinstance(name, str) for name in value)
+        odd = odd or (isinstance(value, bool) and key.type != "boolean") or isinstance(value, datetime.datetime)
+        if odd or not isinstance(value, _TYPES[key.type]):
+            self._fail(section, index, key.name, f"{_shown(value)} is not {_SAID[key.type]}", key.help)
+        if key.type == "plugin" and isinstance(value, dict) and not isinstance(value.get("name"), str):
+            self._fail(section, index, key.name, "the table has no `name`", key.help)
+        if key.type == "range" and isinstance(value, list):
+            self._range(section, index, key, value)
+            return
+        if isinstance(value, int | float):
+            self._number(section, index, key, value)
+        if not key.choices:
+            return
+        for name in value if isinstance(value, dict | list) else (str(value),):
+            if name not in key.choices:
+                self._fail(section, index, key.name, f"{name!r} is not known", nearest(name, key.choices))
+
+    def _number(self, section: str, index: int, key: Key, value: float) -> None:
+        unit = f" {key.unit}" if key.unit else ""
+        most = MOST_NUMBER if key.most is None else key.most
+        if key.least is not None and value < key.least:
+            self._fail(section, index, key.name, f"{_shown(value)} is less than {key.least:g}{unit}", key.help)
+        if not value <= most:  # nan is in no order
+            self._fail(section, index, key.name, f"{_shown(value)} is no number up to {most:,}{unit}", key.help)
+
+    def _range(self, section: str, index: int, key: Key, value: list[Any]) -> None:
+        numbers = [one for one in value if isinstance(one, int | float) and not isinstance(one, bool)]
+        if len(numbers) != 2 or len(value) != 2 or not (key.least or 0) <= numbers[0] <= numbers[1]:
+            what = f"{_shown(value)} is no range: two numbers, from {key.least or 0:g} on, the smaller one first"
+            self._fail(section, index, key.name, what, key.help)
+        for number in numbers:
+            self._number(section, index, key, number)
+
+    def _generator(
+        self, rows: list[dict[str, Any]], topics: list[dict[str, Any]], duration_s: float
+    ) -> GeneratorSpec | None:
+        if not rows:
+            return None
+        (row,) = rows
+        for name in ("faults", "targets"):
+            if not row[name]:
+                self._fail("generator", 0, name, f"`{name}` is empty", "name at least one, or leave [generator] out")
+        if "leader" in row["targets"] and not topics:
+            if row["targets"] != list(keys.DRAWN_TARGETS):
+                self._fail(
+                    "generator", 0, "targets", "there is no partition whose leader could be drawn", "add [[topics]]"
+                )
+            row["targets"] = [target for target in row["targets"] if target != "leader"]
+        if row["crash_points"] > 1:
+            self._fail("generator", 0, "crash_points", f"{row['crash_points']} is more than 1", "a share: 0 to 1")
+        if row["heal_before_end_s"] + row["lasting_s"][0] >= duration_s:
+            what = f"in {duration_s:g} s no fault can be healed {row['heal_before_end_s']:g} s before the end"
+            self._fail("generator", 0, "heal_before_end_s", what, "make the campaign longer, or this shorter")
+        drawn: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in row.items()
+        }
+        return GeneratorSpec(**drawn)
+
+    def _replication(self, section: str, rows: list[dict[str, Any]], nodes: int) -> None:
+        for index, row in enumerate(rows):
+            if row["replication_factor"] > nodes:
+                what = f"{row['replication_factor']} replicas do not fit on {nodes} nodes"
+                self._fail(section, index, "replication_factor", what, "")
+
+    def _workload(self, rows: list[dict[str, Any]], duration_s: float) -> tuple[AdminAction, ...]:
+        actions = []
+        for index, row in enumerate(rows):
+            if row.pop("kind") == "none":
+                continue
+            for name in ("action", "at_s", "topic"):
+                if row[name] is None:
+                    self._fail("workload", index, name, f"the key `{name}` is missing", "")
+            self._in_time("workload", index, row["at_s"], duration_s)
+            actions.append(AdminAction(**row))
+        return tuple(actions)
+
+    def _faults(self, rows: list[dict[str, Any]], cluster: ClusterSpec, duration_s: float) -> tuple[FaultSpec, ...]:
+        for index, row in enumerate(rows):
+            row["id"] = f"fault-{index}" if row["id"] is None else row["id"]
+            if not _NAME.fullmatch(row["id"]):
+                self._fail("faults", index, "id", f"{row['id']!r} is no name", "letters, digits, hyphens")
+            if row["id"] in [other["id"] for other in rows[:index]]:
+                self._fail("faults", index, "id", f"two faults are called {row['id']!r}", "give one another id")
+        ids = {row["id"]: row["kind"] for row in rows}
+        return tuple(self._fault(index, row, ids, cluster, duration_s) for index, row in enumerate(rows))
+
+    def _fault(
+        self, index: int, row: dict[str, Any], ids: Mapping[str, str], cluster: ClusterSpec, duration_s: float
+    ) -> FaultSpec:
+        kind = kinds()[row["kind"]]
+        given, own = row.pop("_given"), {key.name: key for key in keys.parameters(kind)}
+        common = {key.name for key in keys.FAULT_KEYS}
+        for name in given:
+            if name not in common | own.keys():
+                what = f"a fault of the kind {kind.kind} has no key `{name}`"
+                self._fail("faults", index, name, what, nearest(name, common | own.keys()))
+        if row["mode"] is not None and row["mode"] not in kind.modes:
+            hint = nearest(row["mode"], kind.modes) if kind.modes else "leave the key out"
+            self._fail("faults", index, "mode", f"{kind.kind} has no mode {row['mode']!r}", hint)
+        row["mode"] = row["mode"] or (kind.modes[0] if kind.modes else None)
+        both = row["at_s"] is not None and row["when"] is not None
+        if (row["at_s"] is None and row["when"] is None) or (both and not is_crash_point(row["when"])):
+            self._fail("faults", index, "when", "a fault has either `at_s` or `when`", "")
+        if row["duration_s"] is not None and row["until"] is not None:
+            self._fail("faults", index, "until", "a fault has either `duration_s` or `until`", "")
+        if row["at_s"] is not None:
+            self._in_time("faults", index, row["at_s"], duration_s)
+        for name in ("when", "until"):
+            self._trigger(index, name, row, ids)
+        self._target(index, row["target"], cluster)
+        if row["still_ms"] and not is_crash_point(row["when"]):
+            what = "only at a crash point does a node stand still"
+            self._fail("faults", index, "still_ms", what, 'give it one (when = "write:1"), or leave still_ms out')
+        if row["target"] == "any" and not is_crash_point(row["when"]):
+            self._fail(
+                "faults", index, "target", "`any` is for crash points: the node that comes to it first", "`random`"
+            )
+        mine = {name: row[name] for name in own if name in given}
+        return FaultSpec(**{name: row[name] for name in sorted(common)}, fault=kind(**mine))
+
+    def _trigger(self, index: int, name: str, row: dict[str, Any], ids: Mapping[str, str]) -> None:
+        if (trigger := row[name]) is None or trigger in keys.EVENTS:
+            return
+        event, _, fault = trigger.partition(":")
+        if event in keys.POINTS and name == "when" and fault.isdigit() and int(fault) > 0:
+            if row["after_ms"]:
+                self._fail(
+                    "faults", index, "after_ms", "a crash point is a moment, not a time after it", "leave it out"
+                )
+            if row["target"] == "others":
+                self._fail("faults", index, "target", "a crash point is one node's, not that of others", "say `any`")
+            return
+        if event not in ("observed", "healed", "answered"):
+            self._fail("faults", index, name, f"{trigger!r} is no trigger", nearest(trigger, keys.TRIGGERS))
+        if fault not in ids:
+            self._fail("faults", index, name, f"no fault has the id {fault!r}", nearest(fault, ids))
+        if fault == row["id"] and (name == "when" or event == "healed"):
+            self._fail("faults", index, name, f"the fault {fault!r} waits for itself", "name another one")
+        if event == "answered" and ids[fault] != "hold":
+            self._fail("faults", index, name, f"{fault!r} is no hold: only a held write is answered", "")
+
+    def _target(self, index: int, target: str, cluster: ClusterSpec) -> None:
+        name, _, argument = target.partition(":")
+        if target in keys.TARGETS[:5]:
+            return
+        if name == "node" and argument.isdigit():
+            if int(argument) >= cluster.nodes:
+                self._fail("faults", index, "target", f"there is no node {argument}", f"0 to {cluster.nodes - 1}")
+        elif not (name == "leader-of" and re.fullmatch(r".+-\d+", argument)):
+            self._fail("faults", index, "target", f"{target!r} is no target", nearest(target, keys.TARGETS))
+
+    def _in_time(self, section: str, index: int, at_s: float, duration_s: float) -> None:
+        if at_s > duration_s:
+            self._fail(section, index, "at_s", f"{at_s:g} s is after the end ({duration_s:g} s)", "")
+
+    def _fail(self, section: str, index: int, key: str, what: str, hint: str, *, inner: str = "") -> NoReturn:
+        """`inner`: a key of the table that `key` is."""
+        place = f"`{section}.{key}`" if key else f"`{section}`"
+        where = f"{self._file}:{self._lines.find(section, index, key, inner)}: {place}"
+        raise UsageError(what, where=where, hint=hint)

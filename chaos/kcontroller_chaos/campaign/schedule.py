@@ -1,0 +1,115 @@
+"""Schedules: a campaign and a seed become timed actions. Pure; each action draws from a stream of its own name, so that a
+fault more does not move the others."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random  # noqa: TID251 - the type only; streams come from the runtime
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from kcontroller_chaos.campaign.actions import ADMIN, FAULT, Action
+from kcontroller_chaos.campaign.file import AdminAction, Campaign, FaultSpec, TopicSpec
+from kcontroller_chaos.campaign.generator import generate
+from pytest_kcontroller.errors import UsageError
+from pytest_kcontroller.runtime.rng import NamedRng
+
+JITTER_US = 200_000
+"""A time in a campaign is moved by at most this much, either way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Timed actions first, by time; then those that wait for something, in the order of the file."""
+
+    seed: int
+    actions: tuple[Action, ...]
+    topics: tuple[TopicSpec, ...] = ()
+    """What the cluster has before the run begins: the campaign's, not in schedule.jsonl."""
+
+    def rng(self, action: Action) -> random.Random:
+        """What the engine draws this action's target from."""
+        return NamedRng(self.seed).stream(f"{action.stream}/target")
+
+    def save(self, path: Path) -> None:
+        path.write_text(self._text, encoding="utf-8")
+
+    @property
+    def _text(self) -> str:
+        lines = [json.dumps({"seed": self.seed, **asdict(action)}, separators=(",", ":")) for action in self.actions]
+        return "".join(f"{line}\n" for line in lines)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What run.json has of it, so that a file that lost lines is told from the one that was played."""
+        return {"actions": len(self.actions), "sha256": hashlib.sha256(self._text.encode()).hexdigest()}
+
+    @classmethod
+    def load(cls, path: Path, topics: tuple[TopicSpec, ...], seed: int = 0) -> Schedule:
+        """`topics` are those of its campaign; `seed` is that of a schedule without actions.
+
+        Raises UsageError naming file and line."""
+        actions: list[Action] = []
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as bad:
+            raise UsageError(f"no schedule: {bad}", where=str(path)) from None
+        for number, line in enumerate(text.splitlines(), start=1):
+            try:
+                value = json.loads(line)
+                seed = value.pop("seed")
+                actions.append(Action(**value))
+            except (ValueError, TypeError, KeyError, AttributeError) as bad:
+                raise UsageError(f"no action: {bad}", where=f"{path}:{number}") from None
+        return cls(seed, tuple(actions), topics)
+
+
+def draw(campaign: Campaign, seed: int) -> Schedule:
+    """The schedule of this campaign and seed."""
+    rng = NamedRng(seed)
+    actions = [_admin(spec, f"schedule/admin-{n}", rng, f"admin-{n}") for n, spec in enumerate(campaign.workload)]
+    actions += [_fault(spec, f"schedule/fault-{n}", rng) for n, spec in enumerate(campaign.faults)]
+    if campaign.generator is not None:
+        actions += generate(campaign.generator, campaign.topics, campaign.duration_s, campaign.cluster.nodes, rng)
+    timed = sorted((action for action in actions if action.at_us is not None), key=_time)
+    return Schedule(seed, (*timed, *(action for action in actions if action.at_us is None)), campaign.topics)
+
+
+def _time(action: Action) -> int:
+    return action.at_us or 0
+
+
+def _admin(spec: AdminAction, stream: str, rng: NamedRng, name: str) -> Action:
+    arguments = {
+        "topic": spec.topic,
+        "partitions": spec.partitions,
+        "replication_factor": spec.replication_factor,
+        "topic_id": spec.topic_id,
+    }
+    at_us = _jittered(spec.at_s, rng.stream(stream))
+    return Action(id=name, what=ADMIN, kind=spec.action, stream=stream, at_us=at_us, parameters=arguments)
+
+
+def _fault(spec: FaultSpec, stream: str, rng: NamedRng) -> Action:
+    return Action(
+        id=spec.id,
+        what=FAULT,
+        kind=spec.kind,
+        stream=stream,
+        mode=spec.mode,
+        target=spec.target,
+        at_us=None if spec.at_s is None else _jittered(spec.at_s, rng.stream(stream)),
+        when=spec.when,
+        after_us=round(spec.after_ms * 1000),
+        still_us=round(spec.still_ms * 1000),
+        duration_us=None if spec.duration_s is None else round(spec.duration_s * 1_000_000),
+        until=spec.until,
+        if_possible=spec.if_possible,
+        parameters=spec.parameters,
+    )
+
+
+def _jittered(at_s: float, stream: random.Random) -> int:
+    return max(0, round(at_s * 1_000_000) + stream.randint(-JITTER_US, JITTER_US))

@@ -1,0 +1,136 @@
+"""Histories: what happened in a run, read from its files. Checkers order by zxid or seq; time is for display."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from kcontroller_chaos.history.txnlog import read_all
+from pytest_kcontroller.errors import UsageError
+from pytest_kcontroller.runtime.real import RunStart
+from pytest_kcontroller.zookeeper.txn import Op, Txn
+
+Event = Mapping[str, Any]
+ZOOKEEPER = "zookeeper"
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """All events by (t_us, writer, seq). Nobody changes them, so what was looked up once is kept.
+
+    `cut` names lines that a killed writer left half, as FILE:LINE.
+
+    `log_error` says why ZooKeeper's log could not be read; then nothing that is proven by it is known.
+    """
+
+    events: tuple[Event, ...]
+    cut: tuple[str, ...] = ()
+    log_error: str | None = None
+
+    def of(self, *kinds: str) -> tuple[Event, ...]:
+        if len(kinds) == 1:
+            return self._by_kind.get(kinds[0], ())
+        return tuple(event for event in self.events if event["kind"] in kinds)
+
+    @cached_property
+    def _by_kind(self) -> dict[str, tuple[Event, ...]]:
+        found: dict[str, list[Event]] = {}
+        for event in self.events:
+            found.setdefault(event["kind"], []).append(event)
+        return {kind: tuple(events) for kind, events in found.items()}
+
+    @cached_property
+    def txns(self) -> tuple[Event, ...]:
+        """ZooKeeper's transactions in zxid order."""
+        return tuple(sorted(self.of("zk.txn"), key=lambda event: int(event["zxid"])))
+
+    @property
+    def tree(self) -> Event | None:
+        """What ZooKeeper held at the end; None: the run did not get there."""
+        return max(self.of("zk.tree"), key=lambda event: int(event["t_us"]), default=None)
+
+    @property
+    def statuses(self) -> dict[int, Event]:
+        """Node -> the last thing that it said of itself."""
+        return {int(event["node"]): event for event in self.of("node.status")}
+
+
+def read_history(directory: Path, *, log_error: str | None = None) -> History:
+    """Reads `history/*.jsonl`. A half line at a file's end is left out and named; another broken line is a UsageError."""
+    events: list[Event] = []
+    cut: list[str] = []
+    for path in sorted(directory.glob("*.jsonl")):
+        lines = path.read_bytes().split(b"\n")
+        if lines[-1] == b"":
+            lines.pop()
+            whole = True
+        else:
+            whole = False
+        for number, line in enumerate(lines, start=1):
+            event = _event(line)
+            if event is not None:
+                events.append(event)
+            elif number == len(lines) and not whole:
+                cut.append(f"{path}:{number}")
+            else:
+                raise UsageError(
+                    "is no history event", where=f"{path}:{number}", hint="was the file edited? restore it"
+                )
+    return in_order(events, tuple(cut), log_error)
+
+
+def in_order(events: Iterable[Event], cut: tuple[str, ...] = (), log_error: str | None = None) -> History:
+    """The history of these events, as their lines would be read."""
+    whole = sorted(events, key=lambda event: (event["t_us"], event["writer"], event["seq"]))
+    return History(tuple(whole), cut, log_error)
+
+
+def _event(line: bytes) -> Event | None:
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return None
+    if isinstance(value, dict) and {"writer", "seq", "t_us", "kind"} <= value.keys():
+        return value
+    return None
+
+
+def txn_event(txn: Txn, seq: int, t_us: int) -> dict[str, Any]:
+    """The event `zk.txn` of docs/formats.md."""
+    event: dict[str, Any] = {"writer": ZOOKEEPER, "seq": seq, "t_us": t_us, "kind": "zk.txn", "zxid": txn.zxid}
+    event |= {"session": hex(txn.session), "cxid": txn.cxid, "time_ms": txn.time_ms, "type": txn.type}
+    if txn.error is not None:
+        event["error"] = txn.error
+    elif txn.ops:
+        event["ops"] = [_op(op) for op in txn.ops]
+    return event
+
+
+def _op(op: Op) -> dict[str, Any]:
+    if op.type == "error":
+        return {"type": op.type, "code": op.code}
+    return {"type": op.type, "path": op.path, "data": _data(op.data), "version": op.version, "ephemeral": op.ephemeral}
+
+
+def _data(data: bytes | None) -> Any:
+    if data is None:
+        return None
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode()}
+
+
+def zk_import(run: Path, start: RunStart) -> int:
+    """Writes history/zookeeper.jsonl from zookeeper/log.*; returns the number of transactions. Raises CorruptLogError."""
+    txns = read_all(run / "zookeeper")
+    lines = [txn_event(txn, seq, start.us_of_wall_ms(txn.time_ms)) for seq, txn in enumerate(txns)]
+    text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+    (run / "history").mkdir(exist_ok=True)
+    (run / "history" / f"{ZOOKEEPER}.jsonl").write_text(text, encoding="utf-8")
+    return len(txns)

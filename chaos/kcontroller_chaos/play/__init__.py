@@ -1,0 +1,1 @@
+"""Playing a schedule on a cluster: engine, faults in time, targets, triggers."""

@@ -1,0 +1,94 @@
+"""One schedule after the other in simulated time, judged in memory: nothing is written, only what was found is told.
+
+A run that must be looked at is played again with a run directory (runner.run_once): the same seed is the same history.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from kcontroller_chaos.backends.sim import simulate
+from kcontroller_chaos.campaign.actions import FAULT
+from kcontroller_chaos.campaign.file import Campaign
+from kcontroller_chaos.campaign.schedule import draw
+from kcontroller_chaos.feed import Event
+from kcontroller_chaos.history.read import in_order
+from kcontroller_chaos.judge.verdict import VIOLATED, known_reasons, verdicts
+from kcontroller_chaos.play.runner import MUTANTS, Options, check
+from pytest_kcontroller.errors import EnvironmentError_
+from pytest_kcontroller.plugin.manager import load_plugins
+
+NOWHERE = Path("(a run of a hunt is not kept)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Glance:
+    """What is told of a run that was not kept. `counts`: seam -> how often the mutant's replacement ran."""
+
+    seed: int
+    verdict: str
+    known: bool = False
+    """Violated, but every violation is `[[expected]]`."""
+    end_us: int
+    callbacks: int
+    counts: Mapping[str, int]
+    fingerprint: str
+
+
+class Hunter:
+    """Plays seeds of one campaign. Raises UsageError as runner.check does."""
+
+    def __init__(self, campaign: Campaign, options: Options) -> None:
+        self._campaign, self._options = campaign, options
+        self._settings = check(campaign, options)
+        self._plugins = load_plugins(options.plugins)
+        self._mutant = load_plugins((*options.plugins, MUTANTS)).mutant(options.mutant)
+        self._expected = [asdict(known) for known in campaign.expected]
+
+    def play(self, seed: int) -> Glance:
+        """Raises what is a bug of ours: a run that is stuck, a broken mutant."""
+        schedule = draw(self._campaign, seed)
+        events: list[Event] = []
+        end_us = callbacks = 0
+        try:
+            work = simulate(
+                replace(self._settings, seed=seed),
+                NOWHERE,
+                schedule,
+                keep=events.extend,
+                mutant=self._mutant,
+                noop=self._options.noop_fault,
+                duration_s=self._campaign.duration_s,
+                plugins=self._plugins,
+            )
+            end_us, callbacks = work.end_us, work.callbacks
+        except EnvironmentError_:
+            end_us = max((event["t_us"] for event in events), default=0)  # its run.failed is judged
+        # Checkers read lines: what a line makes of a value (a tuple is a list, a key is text) must be so here too.
+        read = json.loads(json.dumps(events))
+        found = verdicts(in_order(read), [action.id for action in schedule.actions if action.what == FAULT])
+        run = {"started": datetime.now(UTC).date().isoformat(), "expected": self._expected}  # noqa: TID251 - the day
+        counted: dict[str, int] = next(
+            (event["counts"] for event in reversed(read) if event["kind"] == "mutant.counts"), {}
+        )
+        return Glance(
+            seed=seed,
+            verdict=found["overall"],
+            known=found["overall"] == VIOLATED and bool(known_reasons(found, run)),
+            end_us=end_us,
+            callbacks=callbacks,
+            counts=counted,
+            fingerprint=fingerprint(found),
+        )
+
+
+def fingerprint(found: Mapping[str, Any]) -> str:
+    """Of what a run's verdicts say, whether it was kept or not: the same run has the same."""
+    said = {name: found[name] for name in ("overall", "invariants", "elections", "recovery")}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,51 @@
+"""Who a fault hits: a target's name becomes a node at the moment of injection.
+
+controller             the node that /controller names
+new-controller         the same: what came after an election that the fault waited for
+leader-of:TOPIC-N      the leader in that partition's state znode
+others                 all but the one that /controller names
+any                    with a crash point: whichever running node comes to it first
+random                 drawn from the schedule's seed
+node:N                 that node
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pytest_kcontroller.cluster.contract import Cluster
+from pytest_kcontroller.errors import EnvironmentError_
+from pytest_kcontroller.model.cluster import TopicPartition
+
+
+async def resolve(cluster: Cluster, target: str, draw: Callable[[int], int]) -> tuple[int, ...]:
+    """The nodes that `target` means now; empty: there is none at this moment. Raises EnvironmentError_ for no target."""
+    name, _, argument = target.partition(":")
+    running = cluster.running
+    if name == "any":
+        return running
+    if name == "others":
+        controller = await cluster.controller()
+        return () if controller is None else tuple(node for node in running if node != controller)
+    if name == "node":
+        found = int(argument) if argument.isdigit() and int(argument) in cluster.nodes else None
+    elif name in ("controller", "new-controller"):
+        found = await cluster.controller()
+    elif name == "random":
+        found = _draw(list(running), draw)
+    elif name == "leader-of":
+        found = await _leader(cluster, argument)
+    else:
+        raise EnvironmentError_(f"the target {target!r} means nothing to this backend")
+    return () if found is None else (found,)
+
+
+def _draw(nodes: list[int], draw: Callable[[int], int]) -> int | None:
+    return nodes[draw(len(nodes))] if nodes else None
+
+
+async def _leader(cluster: Cluster, partition: str) -> int | None:
+    topic, _, number = partition.rpartition("-")
+    if not number.isdigit():
+        return None
+    return await cluster.leader(TopicPartition(topic, int(number)))

@@ -1,0 +1,1 @@
+"""Containers: labelled, on loopback, gone with their owner."""

@@ -1,0 +1,149 @@
+"""Runs a container and ends it when its owner dies: what supervisor.py is to a process. Run by containers.Contained.
+
+    python -m pytest_kcontroller.cluster.docker.container_process OWNER_FD STATUS_FD SPEC
+
+OWNER_FD is the read end of a pipe whose write end only the owner holds. A byte on it is the order to stop; end of file means
+that the owner is gone: then the directories of the spec are removed too. STATUS_FD gets JSON lines: `phase`, then `port`
+(published, on 127.0.0.1) or `error` and `hint`, and `status` when the container has ended. It prints what that prints.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import signal
+import sys
+import threading
+from typing import Any
+
+from pytest_kcontroller.cluster.docker.containers import STOP_S, ContainerSpec, engine, labels
+from pytest_kcontroller.errors import EnvironmentError_, UsageError
+
+LOG_END_S = 5.0
+
+
+def main() -> int:
+    owner, status, spec = int(sys.argv[1]), int(sys.argv[2]), ContainerSpec(**json.loads(sys.argv[3]))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the owner decides
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    from docker.errors import DockerException
+
+    try:
+        tell(status, phase="looking for a Docker engine")
+        with engine() as client:
+            get_image(client, spec.image, status)
+            if owner_is_silent(owner):
+                run(client, spec, owner, status)
+    except (EnvironmentError_, UsageError) as failed:
+        tell(status, error=failed.what, hint=failed.hint)
+    except (DockerException, OSError) as refused:
+        tell(status, error=f"the engine refused: {getattr(refused, 'explanation', None) or refused}", hint="")
+    return leave(owner, spec)
+
+
+def get_image(client: Any, image: str, status: int) -> None:
+    from docker.errors import APIError, ImageNotFound
+
+    try:
+        client.images.get(image)
+        return
+    except ImageNotFound:
+        tell(status, phase=f"pulling the image {image}")
+    try:
+        client.images.pull(image)
+    except APIError as refused:
+        raise EnvironmentError_(
+            f"the image {image} is not here and cannot be pulled: {refused.explanation}",
+            hint=f"try `docker pull {image}`, or name another image (--kc-zookeeper-image, --zookeeper-image)",
+        ) from None
+
+
+def run(client: Any, spec: ContainerSpec, owner: int, status: int) -> None:
+    """Until the container ends, or its owner orders it to, or dies."""
+    tell(status, phase="the container starts")
+    container = client.containers.create(
+        spec.image,
+        name=spec.name,
+        environment=dict(spec.environment),
+        ports={f"{spec.port}/tcp": ("127.0.0.1", None)},
+        volumes={here: {"bind": there, "mode": "rw"} for here, there in spec.volumes.items()},
+        labels=labels(),
+    )
+    try:
+        container.start()
+        container.reload()
+        wake_read, wake_write = os.pipe()
+        threads = [
+            copying := threading.Thread(target=copy_log, args=(container,), daemon=True),
+            threading.Thread(target=wait_end, args=(container, copying, status, wake_write), daemon=True),
+        ]
+        for thread in threads:
+            thread.start()
+        published = container.ports.get(f"{spec.port}/tcp")
+        if published:  # a container that has ended already has none
+            tell(status, port=int(published[0]["HostPort"]))
+        ready, _, _ = select.select([owner, wake_read], [], [])
+        if owner in ready:
+            let_files_be_removed(container, spec)
+            container.stop(timeout=STOP_S)
+        for thread in threads:
+            thread.join(LOG_END_S)
+    finally:
+        remove(container)
+
+
+def remove(container: Any) -> None:
+    """Whether we do it or somebody else has."""
+    from docker.errors import APIError
+
+    try:
+        container.remove(force=True, v=True)
+    except APIError as refused:
+        if refused.status_code not in (404, 409):
+            raise
+
+
+def copy_log(container: Any) -> None:
+    for chunk in container.logs(stream=True, follow=True):
+        sys.stdout.buffer.write(chunk)
+        sys.stdout.buffer.flush()
+
+
+def wait_end(container: Any, copying: threading.Thread, status: int, wake: int) -> None:
+    """Tells of its end when its last lines are in the log."""
+    code = container.wait()["StatusCode"]
+    copying.join(LOG_END_S)
+    tell(status, status=code)
+    os.write(wake, b"e")
+
+
+def let_files_be_removed(container: Any, spec: ContainerSpec) -> None:
+    """The image's user owns what it wrote into our directories: we may be somebody else, and not root."""
+    from docker.errors import APIError
+
+    with contextlib.suppress(APIError):  # it has ended by itself meanwhile
+        container.exec_run(["chmod", "-R", "a+rwX", *spec.volumes.values()], user="root")
+
+
+def owner_is_silent(owner: int) -> bool:
+    return not select.select([owner], [], [], 0)[0]
+
+
+def leave(owner: int, spec: ContainerSpec) -> int:
+    """Waits for the owner's last word; without one, it is gone."""
+    if not os.read(owner, 1):
+        for directory in spec.cleanup:
+            shutil.rmtree(directory, ignore_errors=True)
+    return 0
+
+
+def tell(to: int, **said: object) -> None:
+    with contextlib.suppress(BrokenPipeError):  # the owner is gone: `leave` will see it
+        os.write(to, json.dumps(said).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,201 @@
+"""Containers that end with their owner, and those that a dead owner left. Only here and in container_process: Docker."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shlex
+import socket
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Self
+
+from pytest_kcontroller.cluster.process.processes import VARIABLE, owner_lives, start_guard
+from pytest_kcontroller.errors import EnvironmentError_, MissingExtraError
+from pytest_kcontroller.model.cluster import Address
+
+SESSION_LABEL = "kcontroller.session"
+"""On every container that we make: the owner's session id."""
+HOST_LABEL = "kcontroller.host"
+"""Where that session id means something: other machines and other process namespaces may share an engine."""
+STOP_S = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerSpec:
+    """What to run. `port` is the container's, published on a free loopback port; `volumes`: path here -> path there;
+    `cleanup`: directories to remove if the owner dies."""
+
+    name: str
+    image: str
+    port: int
+    environment: Mapping[str, str] = field(default_factory=dict)
+    volumes: Mapping[str, str] = field(default_factory=dict)
+    cleanup: tuple[str, ...] = ()
+
+    @property
+    def by_hand(self) -> str:
+        """The same in a shell."""
+        words = ["docker", "run", "--rm", "--publish", f"127.0.0.1::{self.port}"]
+        words += [word for key, value in self.environment.items() for word in ("--env", f"{key}={value}")]
+        return shlex.join([*words, self.image])
+
+
+@contextlib.contextmanager
+def engine() -> Iterator[Any]:
+    """A `docker.DockerClient` whose engine has answered. Raises MissingExtraError, EnvironmentError_."""
+    try:
+        import docker
+    except ImportError as missing:
+        raise MissingExtraError("a container", "docker") from missing
+    from docker.errors import DockerException
+    from docker.utils import parse_host
+
+    url = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
+    try:
+        url = str(parse_host(url))
+        if url.startswith("http+unix://"):  # docker leaves its socket open where nobody listens
+            with socket.socket(socket.AF_UNIX) as probe:
+                probe.connect(url.removeprefix("http+unix://"))
+        client = docker.from_env(timeout=60)
+    except (DockerException, OSError) as unreachable:
+        raise EnvironmentError_(
+            f"no Docker engine answers: {unreachable}",
+            where=url,
+            hint="start it (dockerd), let this user use it, or take the embedded ZooKeeper, which needs no container",
+        ) from None
+    with contextlib.closing(client):
+        yield client
+
+
+@cache
+def host() -> str:
+    """This machine since its boot, and the namespace that process ids belong to."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot}/{os.readlink('/proc/self/ns/pid')}"  # noqa: PTH115 - no path: what the link says
+    except OSError:
+        return "unknown"
+
+
+def labels() -> dict[str, str]:
+    """Of a container that this process makes for its owner."""
+    return {SESSION_LABEL: os.environ[VARIABLE], HOST_LABEL: host()}
+
+
+class Contained:
+    """One running container, from its owner's side; container_process is the other. Made by `start`, ended by `stop`."""
+
+    def __init__(self, name: str, process: asyncio.subprocess.Process, owner_pipe: int) -> None:
+        self.name = name
+        self.address = Address("127.0.0.1", 0)
+        self.phase = "its process starts"
+        self.error: tuple[str, str] | None = None
+        """What went wrong, and what to do."""
+        self.returncode: int | None = None
+        """The container's own status, once it has ended."""
+        self._process, self._owner_pipe = process, owner_pipe
+        self._ended: asyncio.Task[None] | None = None
+        self._said = asyncio.Event()
+
+    @classmethod
+    async def start(cls, spec: ContainerSpec, *, log: Path) -> Self:
+        """The container's output is appended to `log`. Returns at once: see `wait_running`."""
+        process, write, reader = await start_guard(
+            f"the container {spec.name}",
+            lambda read, status: [
+                *(sys.executable, "-m", f"{__package__}.container_process"),
+                *(str(read), str(status), json.dumps(asdict(spec))),
+            ],
+            log=log,
+        )
+        contained = cls(spec.name, process, write)
+        contained._ended = asyncio.create_task(contained._listen(reader), name=f"container {spec.name}")
+        return contained
+
+    async def _listen(self, reader: asyncio.StreamReader) -> None:
+        while line := await reader.readline():
+            said = json.loads(line)
+            self.phase = said.get("phase", self.phase)
+            if "error" in said:
+                self.error = said["error"], said["hint"]
+            if "port" in said:
+                self.address = Address("127.0.0.1", said["port"])
+            self.returncode = said.get("status", self.returncode)
+            self._said.set()
+        await self._process.wait()
+        if self.returncode is None and self.error is None:
+            self.error = f"the process that looks after {self.name} ended", ""
+        self._said.set()
+
+    async def wait_running(self) -> None:
+        """Until it runs, or has ended, or `error` says why it cannot. Pulling its image can take minutes."""
+        await self._until(lambda: bool(self.address.port))
+
+    async def wait_ended(self) -> int | None:
+        """The container's status, None if it never ran."""
+        await self._until(lambda: False)
+        return self.returncode
+
+    async def _until(self, enough: Callable[[], bool]) -> None:
+        while self.returncode is None and self.error is None and not enough():
+            self._said.clear()
+            await self._said.wait()
+
+    async def stop(self) -> None:
+        """Ends and removes the container. Idempotent; goes on to the end when cancelled.
+
+        Raises EnvironmentError_ if the engine did not do it.
+        """
+        before = self.error
+        if self._owner_pipe >= 0:
+            with contextlib.suppress(BrokenPipeError):  # it has just ended by itself
+                os.write(self._owner_pipe, b"t")
+            os.close(self._owner_pipe)
+            self._owner_pipe = -1
+        assert self._ended is not None
+        await asyncio.shield(self._ended)
+        if self.error is not None and before is None:
+            raise EnvironmentError_(
+                f"the container {self.name} may be left: {self.error[0]}", hint="kcontroller gc removes it"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class LeftoverContainer:
+    """A container of ours; `owner_lives` False: nobody looks after it any more. Of another machine we cannot tell: True."""
+
+    id: str
+    name: str
+    session: str
+    owner_lives: bool
+
+
+def leftover_containers() -> list[LeftoverContainer]:
+    """Every container with our label, running or not, by name. Raises as `engine` does."""
+    found = []
+    with engine() as client:
+        # the engine's own list, in one answer: docker's objects ask again for each, which may be gone by then
+        for container in client.api.containers(all=True, filters={"label": SESSION_LABEL}):
+            session, made_on = container["Labels"][SESSION_LABEL], container["Labels"].get(HOST_LABEL)
+            lives = made_on != host() or owner_lives(session)
+            found.append(LeftoverContainer(container["Id"], container["Names"][0].lstrip("/"), session, lives))
+    return sorted(found, key=lambda leftover: leftover.name)
+
+
+def remove_container(name: str) -> None:
+    """Ends it if it runs; its anonymous volumes go too. One that is gone already is no error."""
+    from docker.errors import APIError, NotFound
+
+    try:
+        with engine() as client:
+            client.containers.get(name).remove(force=True, v=True)
+    except NotFound:
+        return
+    except APIError as refused:
+        raise EnvironmentError_(f"the container cannot be removed: {refused.explanation}", where=name) from None

@@ -1,0 +1,266 @@
+"""What every backend's cluster does in the same way: topics, and waits for what is observed.
+
+It sees a cluster as api.Cluster says: nodes by what they answer, the rest by ZooKeeper.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pytest_kcontroller.broker.shutdown import ShutdownLimits
+from pytest_kcontroller.cluster.contract import NodeStatus
+from pytest_kcontroller.cluster.topics import assign, write_topic
+from pytest_kcontroller.cluster.tree import Tree, read_leader, read_tree, unconverged
+from pytest_kcontroller.errors import EnvironmentError_, NotOnThisBackend
+from pytest_kcontroller.model.cluster import TopicPartition
+from pytest_kcontroller.plugin.manager import Plugins, load_plugins
+from pytest_kcontroller.runtime.rng import NamedRng
+from pytest_kcontroller.zookeeper.session import (
+    ConnectionLossError,
+    GetData,
+    NoNodeError,
+    SessionExpiredError,
+    ZkSession,
+)
+from pytest_kcontroller.zookeeper.znodes import CONTROLLER, broker_path, decode_controller
+
+T = TypeVar("T")
+
+CLOSE_S = 5.0
+"""A node that has been relieved closes its session and ends, on a busy host too."""
+POLL_S = 0.02
+"""How often a wait looks at the observed state."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSettings:
+    """What a cluster is made of; the values mean what they mean in NodeSettings."""
+
+    nodes: int = 3
+    session_timeout_ms: int = 3000
+    selectors: Mapping[str, Any] = field(default_factory=dict)
+    assignment: Any = "striped"
+    config: Mapping[str, Any] = field(default_factory=dict)
+    plugins: tuple[str, ...] = ()
+    mutant: str | None = None
+    seed: int = 0
+    zookeeper_image: str | None = None
+    """ZooKeeper runs in a container of this image; None: in a JVM of ours."""
+
+
+class ObservedCluster(ABC):
+    """The part of api.Cluster that needs no process, socket or file. `directory` is where a person looks for more,
+    `plugins` those of the settings, if they have been loaded already."""
+
+    def __init__(self, settings: ClusterSettings, directory: Path, plugins: Plugins | None = None) -> None:
+        self.settings, self.directory = settings, directory
+        self._draw = NamedRng(settings.seed).stream("cluster/topics").randrange
+        self._plugins = plugins or load_plugins(settings.plugins)
+
+    @property
+    @abstractmethod
+    def running(self) -> tuple[int, ...]:
+        """See api.Cluster."""
+
+    @property
+    @abstractmethod
+    def admin(self) -> ZkSession:
+        """See api.Cluster."""
+
+    @abstractmethod
+    async def renew_admin(self) -> None:
+        """A new `admin`, once the old one's session has ended."""
+
+    @abstractmethod
+    async def status(self, node: int) -> NodeStatus | None:
+        """See api.Cluster."""
+
+    @abstractmethod
+    async def metadata(self, node: int) -> object | None:
+        """See api.Cluster."""
+
+    @property
+    def session_timeout_ms(self) -> int:
+        return self.settings.session_timeout_ms
+
+    @property
+    def stop_s(self) -> float:
+        """See api.Cluster."""
+        limits = ShutdownLimits.of(self.settings.config)
+        return CLOSE_S + (0 if limits is None else limits.longest_us / 1e6)
+
+    async def reach(self, nodes: Sequence[int], point: str, count: int) -> int:
+        """See api.Cluster."""
+        raise NotOnThisBackend(
+            f"only simulated time can stop a node at {point}:{count}", hint="use --backend sim, or a time (at_s)"
+        )
+
+    async def thaw(self, node: int) -> None:
+        """See api.Cluster."""
+        raise NotOnThisBackend(f"node {node} stands at no crash point", hint="use --backend sim")
+
+    # --- topics
+
+    async def create_topic(
+        self,
+        name: str,
+        *,
+        partitions: int = 1,
+        replication_factor: int = 1,
+        assignment: Mapping[int, Sequence[int]] | None = None,
+        topic_id: bool = True,
+    ) -> None:
+        """Replicas by `assignment`, or by the strategy of the settings on the registered brokers."""
+        if assignment is None:
+            strategy = self._plugins.assignments.make(self.settings.assignment)
+            tree = await self.tree()
+            assignment = assign(
+                tree, strategy, self._draw, partitions=partitions, replication_factor=replication_factor
+            )
+        try:
+            await write_topic(self.admin, name, assignment, self._draw, topic_id=topic_id)
+        except SessionExpiredError:
+            await self.renew_admin()
+            raise EnvironmentError_(f"the harness's session ended while the topic {name!r} was created") from None
+
+    # --- waiting
+
+    async def tree(self) -> Tree:
+        return await self._with_admin(read_tree)
+
+    async def leader(self, partition: TopicPartition) -> int | None:
+        return await self._with_admin(lambda session: read_leader(session, partition))
+
+    async def controller(self) -> int | None:
+        async def read(session: ZkSession) -> int | None:
+            try:
+                node = await session.submit(GetData(CONTROLLER))
+            except NoNodeError:
+                return None
+            return decode_controller(getattr(node, "data", b""))
+
+        return await self._with_admin(read)
+
+    async def _with_admin(self, read: Callable[[ZkSession], Awaitable[T]]) -> T:
+        """Reads in the harness's session, in a new one if it has ended: a busy host must not cost the harness its eyes."""
+        while True:
+            try:
+                return await read(self.admin)
+            except SessionExpiredError:
+                await self.renew_admin()
+            except ConnectionLossError:
+                await asyncio.sleep(POLL_S)  # it reconnects, or `admin` says that there is nobody any more
+
+    async def broker_owner(self, node: int) -> int:
+        """The session that owns the node's registration; 0: it is not registered."""
+
+        async def read(session: ZkSession) -> int:
+            try:
+                found = await session.submit(GetData(broker_path(node)))
+            except NoNodeError:
+                return 0
+            return int(getattr(getattr(found, "stat", None), "ephemeral_owner", 0))
+
+        return await self._with_admin(read)
+
+    async def wait_until(self, what: str, check: Callable[[], Awaitable[str | None]], *, timeout_s: float) -> None:
+        why: str | None = "it was not looked at"
+        try:
+            async with asyncio.timeout(timeout_s):
+                while True:
+                    if (why := await check()) is None:
+                        return
+                    await asyncio.sleep(POLL_S)
+        except TimeoutError:
+            raise EnvironmentError_(f"not within {timeout_s:g} s: {what}: {why}", where=str(self.directory)) from None
+
+    async def wait_for_controller(self, *, other_than: int | None = None, timeout_s: float) -> int:
+        found: list[int] = []
+
+        async def check() -> str | None:
+            controller = await self.controller()
+            if controller is None or controller == other_than:
+                return f"/controller names {controller}"
+            found.append(controller)
+            return None
+
+        await self.wait_until(
+            "a controller is elected"
+            if other_than is None
+            else f"a controller other than node {other_than} is elected",
+            check,
+            timeout_s=timeout_s,
+        )
+        return found[-1]
+
+    async def wait_until_converged(self, *, timeout_s: float) -> None:
+        await self.wait_until("the cluster converges", self._unconverged, timeout_s=timeout_s)
+
+    async def _unconverged(self) -> str | None:
+        tree, running = await self.tree(), self.running
+        statuses = await gather_all([self.status(node) for node in running])
+        silent = [node for node, status in zip(running, statuses, strict=True) if status is None]
+        if silent:
+            return f"nodes that do not answer: {silent}"
+        answered = [status for status in statuses if status is not None]
+        # Its session may be about to expire, and then all is to be done again: ZooKeeper's tree does not show that.
+        if apart := [status.node for status in answered if status.raw.get("session_state") != "connected"]:
+            return f"nodes that are not connected to ZooKeeper: {apart}"
+        told = await gather_all([self.metadata(node) for node in running])
+        return unconverged(
+            tree,
+            {status.node: status.session for status in answered},
+            {status.node: status.active for status in answered},
+            dict(zip(running, told, strict=True)),
+        )
+
+    async def _registered(self, node: int) -> str | None:
+        """What a node lacks to be ready, or None: it answers, and its session owns its registration."""
+        owner = await self.broker_owner(node)  # first: it raises if there is no ZooKeeper any more
+        status = await self.status(node)
+        if status is None or not status.session:
+            return "it has no ZooKeeper session yet" if status else "its control socket does not answer yet"
+        if not owner:
+            return "it is not registered in /brokers/ids yet"
+        return None if owner == status.session else "its registration belongs to an older session"
+
+
+def status_of(node: int, answer: Mapping[str, Any]) -> NodeStatus:
+    """A node's own report (node.control.NodeReport as JSON) as the harness reads it."""
+    return NodeStatus(
+        node=node,
+        active=bool(answer.get("active")),
+        epoch=int(answer.get("epoch") or 0),
+        session=_session(answer.get("session")),
+        phase=str(answer.get("phase", "")),
+        password=bytes.fromhex(answer.get("password") or ""),
+        raw=answer,
+    )
+
+
+def _session(value: object) -> int:
+    """A session id as `0x...` or a number; 0 for none."""
+    if isinstance(value, str):
+        return int(value, 16) if value else 0
+    return value if isinstance(value, int) else 0
+
+
+async def gather_all(work: Sequence[Awaitable[Any]]) -> list[Any]:
+    """Everything at once; the first failure in order is raised after all have ended."""
+    tasks = [asyncio.ensure_future(each) for each in work]
+    try:
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+    except asyncio.CancelledError:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return results

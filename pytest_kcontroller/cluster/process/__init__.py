@@ -1,0 +1,1 @@
+"""The backend `process`: children under a supervisor, nodes, links through proxies."""

@@ -1,0 +1,1 @@
+"""Real ZooKeeper servers: in a JVM of ours or in a container."""

@@ -1,0 +1,43 @@
+"""Where a ZooKeeper comes from: a JVM of ours (no image), or a container of an image. The one place that chooses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_kcontroller.cluster.docker.containers import engine
+from pytest_kcontroller.cluster.java import find_java, zookeeper_classpath
+from pytest_kcontroller.cluster.zookeeper.container import DEFAULT_IMAGE, ContainerZooKeeper
+from pytest_kcontroller.cluster.zookeeper.embedded import EmbeddedZooKeeper
+from pytest_kcontroller.cluster.zookeeper.server import ZooKeeper
+from pytest_kcontroller.errors import UsageError
+
+EMBEDDED, CONTAINER = "embedded", "container"
+
+
+def image_of(choice: str, image: str | None, *, option: str = "") -> str | None:
+    """What `--kc-zookeeper` and `--zookeeper` mean: None for `embedded`.
+
+    Raises UsageError if `option` names an image that would not be used.
+    """
+    if option and image is not None and choice != CONTAINER:
+        raise UsageError(f"the image {image} would not be used", where=option, hint="add --zookeeper container")
+    return (image or DEFAULT_IMAGE) if choice == CONTAINER else None
+
+
+def check_zookeeper(image: str | None) -> None:
+    """Raises UsageError or EnvironmentError_ if what a start needs is missing; an image is pulled at the start only."""
+    if image is None:
+        find_java()
+        zookeeper_classpath()
+    else:
+        with engine():
+            pass
+
+
+async def start_zookeeper(
+    image: str | None, directory: Path, *, log: Path, cleanup: Path | None = None, txn_log: Path | None = None
+) -> ZooKeeper:
+    """See EmbeddedZooKeeper.start and ContainerZooKeeper.start."""
+    if image is None:
+        return await EmbeddedZooKeeper.start(directory, log=log, cleanup=cleanup, txn_log=txn_log)
+    return await ContainerZooKeeper.start(image, directory, log=log, cleanup=cleanup, txn_log=txn_log)

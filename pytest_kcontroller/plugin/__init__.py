@@ -1,0 +1,1 @@
+"""How plugins are found, and how what they offer is chosen by name."""

@@ -1,0 +1,1 @@
+"""The simulated ZooKeeper: tree, watches, sessions and their links, replicas."""

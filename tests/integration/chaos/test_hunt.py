@@ -1,0 +1,180 @@
+"""`kcontroller hunt`: processes play seeds; what does not hold is played again, kept and explained."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from pytest_kcontroller.cluster.timing import scaled
+
+CAMPAIGNS = Path(__file__).parents[3] / "chaos" / "campaigns"
+PROGRAM = [sys.executable, "-u", "-c", "import sys; from pytest_kcontroller.cli import main; sys.exit(main())", "hunt"]
+
+UNREACHED = """
+from pytest_kcontroller.hookspecs import hookimpl
+from pytest_kcontroller.runtime.seams import Mutant, seam
+
+@seam("nobody.calls-this")
+def step():
+    return 1
+
+@hookimpl
+def kcontroller_mutants():
+    return [Mutant("UNREACHED", "x", "x", (("nobody.calls-this", lambda: 2),))]
+"""
+
+BROKEN = """
+import os
+from pytest_kcontroller.hookspecs import hookimpl
+
+class Raises:
+    name = "raises"
+    def assign(self, request, draw):
+        raise ZeroDivisionError("of mine")
+
+class Exits:
+    name = "exits"
+    def assign(self, request, draw):
+        print("my last words", flush=True)
+        os._exit(7)
+
+@hookimpl
+def kcontroller_assignment_strategies():
+    return [Raises, Exits]
+"""
+
+NEVER_APPLIED = """
+[campaign]
+name = "waits"
+duration_s = 1
+
+[[faults]]
+kind = "kill"
+target = "controller"
+when = "epoch.changed"
+"""
+
+
+def command(out: Path, *arguments: object) -> list[str]:
+    return [*PROGRAM, *map(str, arguments), "--out", str(out)]
+
+
+def hunt(out: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    surroundings = {**os.environ, "PYTHONPATH": os.pathsep.join([str(out), os.environ.get("PYTHONPATH", "")])}
+    return subprocess.run(
+        command(out, *arguments), capture_output=True, text=True, timeout=scaled(120), check=False, env=surroundings
+    )
+
+
+def test_a_mutant_is_found_kept_and_explained(tmp_path: Path) -> None:
+    done = hunt(tmp_path, CAMPAIGNS / "zombie.toml", "--mutant", "KAFKA-6082", "--from-seed", 7)
+    assert done.returncode == 1, done.stdout + done.stderr
+    (run,) = tmp_path.glob("zombie/*")
+    assert json.loads((run / "run.json").read_text())["verdict"] == "violated"
+    assert (run / "history" / "zookeeper.jsonl").stat().st_size
+    lines = done.stdout.splitlines()
+    assert f"zombie seed 7: violated  {run}" in lines
+    assert any(line.startswith("    no-stale-epoch-write: ") for line in lines)
+    assert f"    again: kcontroller replay {run}" in lines
+    assert re.fullmatch(r"mutant KAFKA-6082: found; what it changes ran: store.fence \d+", lines[-1])
+
+
+def test_runs_that_hold_are_counted_and_not_kept(tmp_path: Path) -> None:
+    done = hunt(tmp_path, CAMPAIGNS / "smoke.toml", "--max-seconds", scaled(4), "--mutant", "KAFKA-6082", "--jobs", 2)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert list(tmp_path.iterdir()) == []
+    count, survived, more = done.stdout.splitlines()
+    schedules = int(count.split()[0])
+    assert schedules > 2
+    assert f"survived; it was reached in {schedules} of {schedules} runs" in survived
+    assert int(more.rpartition(" ")[2]) <= schedules + 1
+
+
+def test_a_mutant_that_no_run_reaches_is_not_called_a_survivor(tmp_path: Path) -> None:
+    (tmp_path / "my_mutants.py").write_text(UNREACHED)
+    done = hunt(
+        tmp_path,
+        CAMPAIGNS / "smoke.toml",
+        "--max-seconds",
+        scaled(3),
+        "--plugin",
+        "my_mutants",
+        "--mutant",
+        "UNREACHED",
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "mutant UNREACHED: not reached" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("strategy", "said"),
+    [
+        ("raises", "smoke seed 1: ZeroDivisionError: of mine\n  -> the same again: kcontroller campaign run "),
+        ("exits", "a process that plays runs ended with status 7; last lines of its output:\n    my last words"),
+    ],
+)
+def test_what_breaks_a_run_is_said_and_fails_the_hunt(tmp_path: Path, strategy: str, said: str) -> None:
+    (tmp_path / "broken.py").write_text(BROKEN)
+    done = hunt(tmp_path, CAMPAIGNS / "smoke.toml", "--plugin", "broken", "--assignment", strategy)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert said in done.stderr
+    assert strategy == "exits" or "--backend sim --seeds 1 --assignment raises --plugin broken" in done.stderr
+
+
+def test_runs_whose_faults_are_not_applied_are_kept_and_end_the_hunt(tmp_path: Path) -> None:
+    (tmp_path / "waits.toml").write_text(NEVER_APPLIED)
+    done = hunt(tmp_path, tmp_path / "waits.toml")
+    assert done.returncode == 6, done.stdout + done.stderr
+    assert len(list(tmp_path.glob("waits/*"))) == 10
+    assert "epoch.changed did not happen in 1 s" in done.stdout
+    assert "no violation was found (10 environment)" in done.stdout
+
+
+@pytest.mark.parametrize("option", ["--jobs", "--from-seed", "--max-seconds"])
+def test_bad_numbers_are_said(tmp_path: Path, option: str) -> None:
+    done = hunt(tmp_path, CAMPAIGNS / "smoke.toml", option, "-1")
+    assert done.returncode == 2
+    assert f"{option}: -1 is too small" in done.stderr
+
+
+@pytest.fixture
+def hunting(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], list[psutil.Process]]]:
+    """A hunt that goes on, and its two processes."""
+    arguments = (CAMPAIGNS / "smoke.toml", "--jobs", 2, "--max-seconds", scaled(60))
+    with subprocess.Popen(command(tmp_path, *arguments), stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()  # how far it is: runs have been played
+        yield process, psutil.Process(process.pid).children(recursive=True)
+        process.kill()
+
+
+def test_no_process_outlives_a_hunt_that_is_killed(
+    hunting: tuple[subprocess.Popen[str], list[psutil.Process]],
+) -> None:
+    process, workers = hunting
+    assert len(workers) == 2
+    process.kill()
+    _, alive = psutil.wait_procs(workers, timeout=scaled(10))
+    assert not alive
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_can_be_ended_and_says_how_far_it_came(
+    hunting: tuple[subprocess.Popen[str], list[psutil.Process]], number: signal.Signals
+) -> None:
+    process, workers = hunting
+    process.send_signal(number)
+    assert process.wait(scaled(10)) == 130
+    assert process.stdout is not None
+    assert "times real time" in process.stdout.read()
+    _, alive = psutil.wait_procs(workers, timeout=scaled(10))
+    assert not alive

@@ -1,0 +1,232 @@
+"""Campaigns in simulated time: the same files, faults, invariants and mutants; one seed is one history."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_kcontroller.cluster.timing import scaled
+
+CAMPAIGNS = Path(__file__).parents[3] / "chaos" / "campaigns"
+PROGRAM = [sys.executable, "-c", "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"]
+
+
+def play(out: Path, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [*PROGRAM, "campaign", "run", *map(str, arguments), "--backend", "sim", "--out", str(out)]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=scaled(120), check=False, env={**os.environ, **environment}
+    )
+
+
+def runs(out: Path) -> dict[int, Path]:
+    return {json.loads((path / "run.json").read_text())["seed"]: path for path in out.glob("*/*")}
+
+
+def verdicts(run: Path) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads((run / "verdicts.json").read_text())
+    return value
+
+
+def digest(run: Path) -> str:
+    """Of every byte under history/."""
+    found = hashlib.sha256()
+    for path in sorted((run / "history").iterdir()):
+        found.update(path.name.encode() + path.read_bytes())
+    return found.hexdigest()
+
+
+@pytest.mark.parametrize("name", ["smoke", "zombie", "links"])
+def test_the_campaigns_of_real_clusters_hold_in_simulated_time(tmp_path: Path, name: str) -> None:
+    done = play(tmp_path, CAMPAIGNS / f"{name}.toml", "--seeds", "1..20")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(runs(tmp_path)) == 20
+    for run in runs(tmp_path).values():
+        value = verdicts(run)
+        assert [part["verdict"] for part in value["parts"].values()] == ["held"] * 4
+        assert all(entry["checks"] for entry in value["invariants"])
+
+
+def test_a_mutant_is_found_and_its_write_named(tmp_path: Path) -> None:
+    done = play(tmp_path, CAMPAIGNS / "zombie.toml", "--seeds", 1, "--mutant", "KAFKA-6082")
+    assert done.returncode == 1, done.stdout + done.stderr
+    entries = {entry["name"]: entry for entry in verdicts(runs(tmp_path)[1])["invariants"]}
+    violated = entries["no-stale-epoch-write"]
+    assert violated["verdict"] == "violated"
+    assert violated["witness"]["path"].startswith("/brokers/topics/late/partitions/")
+
+
+STILL = """
+[campaign]
+name = "still"
+duration_s = 5
+
+[[workload]]
+kind = "admin"
+action = "create_topic"
+at_s = 2
+topic = "late"
+topic_id = false        # the controller's first write is the id, over whatever is there
+
+[[faults]]
+kind = "depose"
+when = "write:1"
+at_s = 1.5
+still_ms = {still_ms}
+"""
+
+
+@pytest.mark.parametrize(("still_ms", "status"), [(0, 0), (200, 1)])
+def test_a_node_stands_still_at_a_crash_point_while_the_others_act(tmp_path: Path, still_ms: int, status: int) -> None:
+    """Only after some time is another controller in office when the deposed one writes what nothing fences."""
+    file = tmp_path / "still.toml"
+    file.write_text(STILL.format(still_ms=still_ms))
+    assert play(tmp_path / "fenced", file, "--seeds", "1..3").returncode == 0
+    done = play(tmp_path / "unfenced", file, "--seeds", "1..3", "--mutant", "KAFKA-6082")
+    assert done.returncode == status, done.stdout + done.stderr
+    assert done.stdout.count("no-stale-epoch-write") == (3 if status else 0)
+
+
+def test_who_stands_still_for_a_session_time_out_is_not_an_overloaded_host(tmp_path: Path) -> None:
+    file = tmp_path / "still.toml"
+    text = STILL.format(still_ms=4000).replace('"depose"', '"latency"') + "duration_s = 1\n"
+    file.write_text(text + "[cluster]\nsession_timeout_ms = 1000\n")
+    done = play(tmp_path, file, "--seeds", 1)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (run,) = runs(tmp_path).values()
+    assert '"type":"close-session"' in (run / "history" / "zookeeper.jsonl").read_text()
+
+
+def test_whatever_is_drawn_holds_and_most_of_it_happens(tmp_path: Path) -> None:
+    done = play(tmp_path, CAMPAIGNS / "explore.toml", "--seeds", "1..10")
+    assert done.returncode == 0, done.stdout + done.stderr
+    statuses = [fault["status"] for run in runs(tmp_path).values() for fault in verdicts(run)["faults"]]
+    assert set(statuses) == {"healed", "skipped"}
+    assert statuses.count("healed") > len(statuses) / 3
+    assert all(
+        fault["why"]
+        for run in runs(tmp_path).values()
+        for fault in verdicts(run)["faults"]
+        if fault["status"] == "skipped"
+    )
+
+
+@pytest.mark.parametrize("noop", ["partition", "latency", "latency:zookeeper", "reset:control", "reset:zookeeper"])
+def test_a_fault_on_links_that_does_nothing_is_not_observed(tmp_path: Path, noop: str) -> None:
+    done = play(tmp_path, CAMPAIGNS / "links.toml", "--seeds", 1, "--noop-fault", noop)
+    assert done.returncode == 6, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("noop", ["session_expiry:natural", "session_expiry:server", "kill", "kill:sigkill", "pause"])
+def test_a_fault_that_does_nothing_is_not_observed(tmp_path: Path, noop: str) -> None:
+    done = play(tmp_path, CAMPAIGNS / "smoke.toml", "--seeds", 1, "--noop-fault", noop)
+    assert done.returncode == 6, done.stdout + done.stderr
+
+
+def test_an_orderly_stop_that_does_nothing_is_not_observed(tmp_path: Path) -> None:
+    campaign = CAMPAIGNS / "mutants" / "KAFKA-14140.toml"
+    done = play(tmp_path, campaign, "--seeds", 1, "--noop-fault", "kill:sigterm")
+    assert done.returncode == 6, done.stdout + done.stderr
+    assert "not observed: fault-1 (kill:sigterm)" in done.stdout
+
+
+ALONE = """
+[campaign]
+name = "alone"
+duration_s = 12
+
+[cluster]
+nodes = 1
+session_timeout_ms = 1000
+
+[[topics]]
+name = "t"
+
+[generator]
+faults = ["latency:control", "partition", "partition:all", "reset:control"]
+"""
+
+
+def test_a_drawn_fault_on_links_that_are_not_there_is_skipped(tmp_path: Path) -> None:
+    (tmp_path / "alone.toml").write_text(ALONE)
+    done = play(tmp_path, tmp_path / "alone.toml", "--seeds", "1..3")
+    assert done.returncode == 0, done.stdout + done.stderr
+    for run in runs(tmp_path).values():
+        assert {fault["status"] for fault in verdicts(run)["faults"]} == {"skipped"}
+
+
+LAST = """
+[campaign]
+name = "last"
+duration_s = 5
+
+[cluster]
+nodes = 2
+session_timeout_ms = 1000
+config = { "controlled.shutdown.retry.backoff.ms" = 5000 }
+
+[[topics]]
+name = "t"
+replication_factor = 2
+
+[[faults]]
+kind = "kill"
+target = "node:0"
+at_s = 0.5
+duration_s = 20
+
+[[faults]]
+kind = "kill"
+mode = "sigterm"
+target = "node:1"
+at_s = 3
+duration_s = 1
+"""
+
+
+def test_an_orderly_stop_has_the_time_that_its_config_gives_it(tmp_path: Path) -> None:
+    """Nobody can relieve the last node, and it asks three times, as Kafka does by its defaults."""
+    (tmp_path / "last.toml").write_text(LAST)
+    done = play(tmp_path, tmp_path / "last.toml", "--seeds", 1)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_one_seed_is_one_history_in_every_process(tmp_path: Path) -> None:
+    digests = []
+    for hash_seed, malloc in (("0", "default"), ("0", "malloc"), ("1", "default"), ("1", "malloc")):
+        out = tmp_path / f"{hash_seed}-{malloc}"
+        surroundings = {"PYTHONHASHSEED": hash_seed, "PYTHONMALLOC": malloc, "KC_TIMEOUT_SCALE": hash_seed + ".5"}
+        assert play(out, CAMPAIGNS / "smoke.toml", "--seeds", "1..5", **surroundings).returncode == 0
+        digests.append({seed: digest(run) for seed, run in sorted(runs(out).items())})
+    assert digests[1:] == digests[:1] * 3
+    assert len(set(digests[0].values())) == 5
+
+
+def test_containers_do_not_exist_in_simulated_time(tmp_path: Path) -> None:
+    done = play(tmp_path, CAMPAIGNS / "smoke.toml", "--zookeeper", "container")
+    assert done.returncode == 2
+    assert "simulated time has no containers" in done.stderr
+
+
+def test_many_at_a_time_are_the_same_runs(tmp_path: Path) -> None:
+    files = [CAMPAIGNS / "smoke.toml", CAMPAIGNS / "zombie.toml"]
+    for jobs in (1, 2):
+        done = play(tmp_path / str(jobs), *files, "--seeds", "1..12", "--jobs", jobs)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "24 runs: 24 held" in done.stdout
+    found = [{run.parent.name + run.name[-3:]: digest(run) for run in (tmp_path / jobs).glob("*/*")} for jobs in "12"]
+    assert found[0] == found[1]
+    assert len(found[0]) == 24
+
+
+def test_real_clusters_are_not_played_side_by_side(tmp_path: Path) -> None:
+    command = [*PROGRAM, "campaign", "run", str(CAMPAIGNS / "smoke.toml"), "--jobs", "2", "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=scaled(60), check=False)
+    assert done.returncode == 2
+    assert "one after the other" in done.stderr

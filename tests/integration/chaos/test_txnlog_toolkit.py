@@ -1,0 +1,28 @@
+"""ZooKeeper's own tool, the independent reader and the product agree about a recorded log."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pyspark
+
+from kcontroller_chaos.history import txnlog
+
+ROOT = Path(__file__).parents[3]
+LOG = ROOT / "tests/data/zookeeper_log"
+
+
+def test_three_readers_agree():
+    jars = str(Path(pyspark.__file__).parent / "jars" / "*")
+    tool = "org.apache.zookeeper.server.persistence.TxnLogToolkit"
+    command = ["java", "-cp", jars, tool, "-d", str(LOG / "log.1")]
+    text = subprocess.run(command, capture_output=True, check=True, timeout=60).stdout.decode(errors="replace")
+    theirs = re.findall(r"session (0x\w+) cxid (0x\w+) zxid (0x\w+)", text)
+    ours = [(hex(t.session), hex(t.cxid), hex(t.zxid)) for t in txnlog.read_all(LOG)]
+    assert ours == theirs
+    reader = [sys.executable, "-m", "tests.tools.zklog", str(LOG)]
+    lines = subprocess.run(reader, capture_output=True, check=True, text=True, cwd=ROOT).stdout.splitlines()
+    assert [line.split()[0] for line in lines] == [zxid for *_, zxid in theirs]

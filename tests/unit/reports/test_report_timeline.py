@@ -1,0 +1,201 @@
+"""timeline.json and recoveries from small histories: what is drawn is what the events say."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from kcontroller_chaos.history.read import History
+from kcontroller_chaos.history.rundir import RunDirectory
+from kcontroller_chaos.judge.decisive import SHOWN
+from kcontroller_chaos.judge.timeline import timeline
+from kcontroller_chaos.judge.verdict import judge, verdicts
+from pytest_kcontroller.runtime.real import RunStart
+
+LOG = Path(__file__).parents[2] / "data/zookeeper_log"
+_SEQ = count()
+
+
+def event(t_us: int, kind: str, writer: str = "engine", **fields: Any) -> dict[str, Any]:
+    return {"writer": writer, "seq": next(_SEQ), "t_us": t_us, "kind": kind, **fields}
+
+
+def txn(t_us: int, session: str, type: str = "multi", cxid: int = 1, **written: Any) -> dict[str, Any]:
+    ops = [
+        {"type": "delete" if value is None else "set", "path": path, "data": value and json.dumps(value)}
+        for path, value in written.items()
+    ]
+    return event(t_us, "zk.txn", "zookeeper", zxid=t_us, session=session, type=type, cxid=cxid, ops=ops)
+
+
+def elected(t_us: int, session: str, node: int, epoch: int) -> dict[str, Any]:
+    return txn(t_us, session, **{"/controller": {"brokerid": node}, "/controller_epoch": epoch})
+
+
+def state(t_us: int, session: str, epoch: int, leader: int, leader_epoch: int) -> dict[str, Any]:
+    value = {"controller_epoch": epoch, "leader": leader, "isr": [1, 2], "leader_epoch": leader_epoch}
+    return txn(t_us, session, **{"/brokers/topics/t/partitions/0/state": value})
+
+
+def fault(step: str, t_us: int, name: str = "f", kind: str = "kill", **fields: Any) -> dict[str, Any]:
+    return event(t_us, f"fault.{step}", fault=name, fault_kind=kind, mode=None, node=1, session="0xa", **fields)
+
+
+def drawn(*events: dict[str, Any]) -> dict[str, Any]:
+    history = History(tuple(sorted(events, key=lambda e: (e["t_us"], e["writer"], e["seq"]))))
+    return timeline(history, verdicts(history))
+
+
+ZOMBIE = (
+    event(1, "run.started"),
+    txn(2, "0xa", "create-session"),
+    txn(3, "0xb", "create-session"),
+    event(4, "zk.state", "node-1", state="connected", session="0xa"),
+    event(4, "zk.state", "node-2", state="connected", session="0xb"),
+    txn(5, "0x9", **{"/brokers/topics/t": {"partitions": {"0": [1, 2]}}}),
+    elected(6, "0xa", 1, 1),
+    event(7, "controller.elected", "node-1", epoch=1, session="0xa"),
+    state(8, "0xa", 1, 1, 0),
+    event(10, "zk.state", "node-1", state="suspended", session="0xa"),
+    txn(20, "0xa", "close-session", cxid=0),
+    elected(30, "0xb", 2, 2),
+    event(31, "controller.elected", "node-2", epoch=2, session="0xb"),
+    state(40, "0xb", 2, -1, 1),
+    state(50, "0xb", 2, 2, 2),
+    event(60, "zk.state", "node-1", state="expired", session="0xa"),
+    event(61, "controller.resigned", "node-1", epoch=1, reason="the session expired"),
+)
+
+
+def test_both_views_of_a_session_and_of_the_controller_are_kept() -> None:
+    made = drawn(*ZOMBIE)
+
+    spans = [(c["view"], c["node"], c["epoch"], c["from_us"], c["to_us"]) for c in made["controllers"]]
+    assert spans == [
+        ("zookeeper", 1, 1, 6, 20), ("zookeeper", 2, 2, 30, None), ("node", 1, 1, 7, 61), ("node", 2, 2, 31, None),
+    ]  # fmt: skip
+    of_node_1 = [
+        (s["view"], s["state"], s["from_us"], s["to_us"], s["ended"]) for s in made["sessions"] if s["node"] == 1
+    ]
+    assert of_node_1 == [
+        ("zookeeper", "alive", 2, 20, "expired"),
+        ("client", "connected", 4, 10, None),
+        ("client", "suspended", 10, 60, None),
+        ("client", "expired", 60, None, None),
+    ]
+
+
+def test_a_partition_without_a_leader_is_a_gap_from_the_creation_of_its_topic_on() -> None:
+    spans = [
+        (s["leader"], s["leader_epoch"], s["controller_epoch"], s["from_us"], s["to_us"])
+        for s in drawn(*ZOMBIE)["leaders"]
+    ]
+    assert spans == [(None, None, None, 5, 8), (1, 0, 1, 8, 40), (None, 1, 2, 40, 50), (2, 2, 2, 50, None)]
+
+
+def test_a_killed_process_ends_what_it_believed() -> None:
+    made = drawn(
+        event(1, "node.started", "node-1", node=1, pid=5),
+        event(2, "zk.state", "node-1", state="connected", session="0xa"),
+        event(3, "controller.elected", "node-1", epoch=1, session="0xa"),
+        event(9, "process.exited", node=1, status=-9),
+        event(20, "node.started", "node-1.2", node=1, pid=6),
+        event(21, "zk.state", "node-1.2", state="connected", session="0xc"),
+    )
+    assert [(c["from_us"], c["to_us"]) for c in made["controllers"]] == [(3, 9)]
+    assert [(s["session"], s["node"], s["to_us"]) for s in made["sessions"]] == [("0xa", 1, 9), ("0xc", 1, None)]
+
+
+def test_the_window_of_a_violation_names_its_write_and_leaves_out_what_says_least() -> None:
+    answers = [
+        event(1_000_000 + n, "leader.answered", "node-2", topic="t", partition=0, leader=2, leader_epoch=2, epoch=2)
+        for n in range(3 * SHOWN)
+    ]
+    far = event(5_000_000, "controller.resigned", "node-2", epoch=2, reason="far away")
+    (window,) = drawn(*ZOMBIE, *answers, fault("asked", 900_000), state(1_000_001, "0xa", 1, 1, 3), far)["windows"][:1]
+
+    assert (window["about"], window["name"]) == ("invariant", "no-stale-epoch-write")
+    (witness,) = [e for e in window["events"] if e["witness"]]
+    assert witness["text"] == (
+        "accepts from node 1 (session 0xa): /brokers/topics/t/partitions/0/state: leader 1, ISR [1, 2], "
+        "controller epoch 1; zxid 0xf4241"
+    )
+    texts = [e["text"] for e in window["events"]]
+    assert "fault f (kill on node 1): asked" in texts and "it resigns from epoch 1: the session expired" in texts
+    assert not any("far away" in text for text in texts)
+    assert len(texts) == SHOWN and window["left_out"] == 3 * SHOWN + len(ZOMBIE) - 1 + 2 - SHOWN
+    assert [e["t_us"] for e in window["events"]] == sorted(e["t_us"] for e in window["events"])
+
+
+def test_a_fault_that_was_not_observed_has_a_window_and_says_why() -> None:
+    unseen = (fault("asked", 70), fault("applied", 71), fault("not-observed", 90, why="not within 5 s"))
+    made = drawn(*ZOMBIE, *unseen, fault("healed", 95))
+    (window,) = [w for w in made["windows"] if w["about"] == "fault"]
+    assert (window["name"], window["at_us"]) == ("f", 90)
+    (witness,) = [e["text"] for e in window["events"] if e["witness"]]
+    assert witness == "fault f (kill on node 1): not observed, not within 5 s"
+    assert [f["why"] for f in made["faults"]] == ["not-observed: not within 5 s"]
+
+
+def test_killed_cut_and_empty_runs_have_a_timeline(tmp_path: Path) -> None:
+    campaign = {"name": "x", "file": "x.toml", "sha256": ""}
+    empty = RunDirectory.create(tmp_path, campaign, 1, RunStart(10**18, 0)).path
+    judge(empty)
+    assert json.loads((empty / "timeline.json").read_text())["last_us"] == 0
+    killed = RunDirectory.create(tmp_path, campaign, 2, RunStart(10**18, 0)).path
+    shutil.copy(LOG / "log.1", killed / "zookeeper")
+    line = json.dumps(event(1, "zk.state", "node-0", state="connected", session="0x1"))
+    (killed / "history/node-0.jsonl").write_text(f'{line}\n{{"wri')
+    judge(killed)
+    made = json.loads((killed / "timeline.json").read_text())
+    assert (made["ended_us"], len(made["leaders"]), made["windows"]) == (None, 2, [])
+    assert [c["view"] for c in made["controllers"]] == ["zookeeper", "zookeeper"]
+
+
+def recoveries(*events: dict[str, Any]) -> dict[str, tuple[str, int | None]]:
+    history = History(tuple(sorted(events, key=lambda e: (e["t_us"], e["writer"], e["seq"]))))
+    return {entry["fault"]: (entry["recovered"], entry["recovery_us"]) for entry in verdicts(history)["recovery"]}
+
+
+STATE = {"leader": 2, "leader_epoch": 0, "isr": [2]}
+LED = {"topic": "t", "partition": 0, "replicas": [1, 2], **STATE, "version": 0}
+TOLD = {"controller": 2, "brokers": {"2": "h:1"}, "partitions": {"t-0": {**STATE, "partition_epoch": 0}}}
+END = (
+    event(0, "node.started", "node-2", node=2, pid=1),
+    event(890, "broker.become-leader", "node-2", topic="t", partition=0, leader=2, leader_epoch=0, broker_epoch=1),
+    event(900, "node.status", node=2, active=True, session="0xb"),
+    event(900, "node.metadata", node=2, metadata=TOLD),
+    event(901, "zk.tree", controller=2, controller_owner="0xb", brokers=[2], partitions=[LED]),
+)
+
+
+def test_an_election_before_the_observation_belongs_to_the_fault_that_caused_it() -> None:
+    first = [fault("asked", 1, "first"), fault("applied", 2, "first"), fault("observed", 3, "first", evidence={})]
+    second = [
+        fault("asked", 100, "second"), fault("applied", 110, "second"),
+        fault("observed", 150, "second", evidence={"t_us": 120}),
+    ]  # fmt: skip
+    failover = event(141, "controller.failover", "node-2", epoch=2)
+    healed = [fault("healed", 200, name) for name in ("first", "second")]
+
+    said = recoveries(*first, *second, elected(130, "0xb", 2, 2), failover, *healed, *END)
+
+    assert said == {"first": ("nothing to recover", None), "second": ("yes", 21)}
+
+
+def test_a_recovery_without_an_end_is_told_from_nothing_to_recover() -> None:
+    seen = [fault("asked", 1), fault("applied", 2), fault("observed", 3, evidence={})]
+    assert recoveries(*seen, *END) == {"f": ("nothing to recover", None)}
+    assert recoveries(*seen) == {"f": ("no", None)}, "the run was killed: nobody knows"
+    assert recoveries(*seen, elected(10, "0xb", 2, 2), *END) == {"f": ("no", None)}, "no failover was seen"
+
+
+def test_a_cluster_that_failed_is_environment_with_its_reason_and_a_proven_violation_stands() -> None:
+    failed = event(950, "run.failed", error="ZooKeeper did not start")
+    said = verdicts(History((failed,)))
+    assert said["overall"] == "environment"
+    assert said["parts"]["injected"]["detail"] == "the cluster failed: ZooKeeper did not start"
+    assert verdicts(History((*ZOMBIE, state(70, "0xa", 1, 1, 3), failed)))["overall"] == "violated"
