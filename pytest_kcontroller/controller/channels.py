@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from pytest_kcontroller.model.cluster import Address, Broker
 from pytest_kcontroller.runtime.nursery import Nursery
@@ -14,6 +14,30 @@ from pytest_kcontroller.wire.client import RequestClient
 RETRY_US = 100_000
 Answered = Callable[[int, Any, Any], None]
 """(broker, request, response), called in order."""
+
+
+class ChannelManager(Protocol):
+    """What a controller needs to reach its brokers. `Channels` is the one of a running node."""
+
+    def add(self, broker: Broker) -> None:
+        """From now on there is somebody to send to."""
+        ...
+
+    def remove(self, broker: int) -> None:
+        """Whatever still waits for it is dropped."""
+        ...
+
+    def close(self) -> None:
+        """Removes all brokers: the controller's term has ended."""
+        ...
+
+    def send(self, broker: int, request: Any) -> None:
+        """Queues `request`; nothing happens if `broker` was not added."""
+        ...
+
+
+MakeChannels = Callable[[Answered], ChannelManager]
+"""Called once for each term of a controller."""
 
 
 class Channels:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from pytest_kcontroller.controller.alter_partition import IsrWish, check, check_broker
-from pytest_kcontroller.controller.channels import Channels
+from pytest_kcontroller.controller.channels import Answered, ChannelManager, Channels, MakeChannels
 from pytest_kcontroller.controller.context import Context
 from pytest_kcontroller.controller.election import Won, elect, step_down
 from pytest_kcontroller.controller.elections import Elections, Selectors
@@ -40,7 +40,7 @@ REQUEST_TIMEOUT_US = 30_000_000
 class _Reign:
     """What exists only while this node is the active controller."""
 
-    def __init__(self, context: Context, machines: Machines, channels: Channels) -> None:
+    def __init__(self, context: Context, machines: Machines, channels: ChannelManager) -> None:
         self.context, self.machines, self.channels = context, machines, channels
 
 
@@ -55,9 +55,15 @@ class Controller:
         selectors: Selectors,
         stock: Selectors,
         link: Callable[[int], Address | None],
+        *,
+        channels: MakeChannels | None = None,
     ) -> None:
-        """`config` has Kafka's names; `link(broker)` is the address to use instead of the registered one, or None."""
+        """`config` has Kafka's names; `link(broker)` is the address to use instead of the registered one, or None.
+
+        `channels` makes what reaches the brokers; without it, connections over the runtime's transport.
+        """
         self._runtime, self._node, self._link = runtime, node, link
+        self._make_channels: MakeChannels = channels or self._connect
         unclean = bool(config.get("unclean.leader.election.enable", False))
         self._elections = Elections(selectors, stock, runtime.record, lambda topic: unclean)
         self._events = EventQueue()
@@ -184,7 +190,6 @@ class Controller:
 
     async def _fail_over(self, won: Won, store: Store) -> None:
         """In Kafka's order: what is known, who is live told first (KAFKA-4443), replicas, partitions."""
-        assert self._tasks is not None
         began = self._runtime.clock.now_us()
         self._phase = "loading"
         self._runtime.record(
@@ -194,14 +199,7 @@ class Controller:
             session=hex(store.session.session_id),
         )
         context = Context(won.epoch, won.epoch_version)
-        channels = Channels(
-            self._tasks,
-            self._runtime.transport,
-            self._runtime.clock,
-            self._address_of,
-            self._answered,
-            timeout_us=REQUEST_TIMEOUT_US,
-        )
+        channels = self._make_channels(self._answered)
         machines = Machines(
             self._node,
             context,
@@ -234,6 +232,11 @@ class Controller:
             partitions=len(context.assignments),
             duration_us=self._runtime.clock.now_us() - began,
         )
+
+    def _connect(self, answered: Answered) -> Channels:
+        assert self._tasks is not None
+        transport, clock = self._runtime.transport, self._runtime.clock
+        return Channels(self._tasks, transport, clock, self._address_of, answered, timeout_us=REQUEST_TIMEOUT_US)
 
     def _corrupt(self, error: str) -> None:
         self._runtime.record("controller.event-failed", event="load", error=error)
