@@ -9,6 +9,7 @@ from kazoo.security import ACL
 _Watcher = Callable[[WatchedEvent], object] | None
 
 int_struct: Struct
+int_int_struct: Struct
 stat_struct: Struct
 multiheader_struct: Struct
 # kazoo/exceptions.py's, by the code of the wire
@@ -29,6 +30,10 @@ class _Connect(NamedTuple):
 
 class Connect(_Connect):
     type: ClassVar[None]
+    def serialize(self) -> bytearray: ...
+    # of ZooKeeper's answer, which has no zxid
+    @classmethod
+    def deserialize(cls, bytes: bytes, offset: int) -> tuple[Connect, int]: ...
 
 class _Create(NamedTuple):
     path: str
