@@ -11,13 +11,22 @@ REPORT ?= report
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALLED := $(VENV)/.kcontroller-installed
+WORKBENCH := $(VENV)/.kcontroller-workbench
+SIM_TESTS := tests/unit/sim tests/integration/broker tests/integration/node/test_kafka_settings.py \
+  tests/integration/chaos/test_simulated_runs.py tests/integration/chaos/test_hunt.py \
+  tests/integration/fixtures/test_kcluster_sim.py tests/integration/cluster/test_converging.py \
+  tests/integration/sim/test_slow_zookeeper.py
 TOX := $(VENV)/.kcontroller-tox
 
-.PHONY: help setup demo test lint docs sim-proof clean
+.PHONY: help setup demo test unit sim lint docs bench generated sim-proof clean
 
 help:
 	@echo "make demo    set up, run chaos/campaigns/smoke.toml with seeds $(SEEDS), report"
 	@echo "make test    set up, lint, check types, run all tests (tox)"
+	@echo "make unit    the unit tests and the rules of the code base: under a minute, after a first set-up"
+	@echo "make sim     the tests in simulated time"
+	@echo "make bench   what benchmarks/ measures: speed, in CPU seconds"
+	@echo "make generated  write the schemas, tables and modules that come from the code; tests compare them"
 	@echo "make sim-proof  one seed is one history in four processes (simulated time), and the real code ran"
 	@echo "make setup   only the environment, in $(VENV)"
 	@echo "make lint    only the style and the types"
@@ -41,6 +50,12 @@ $(INSTALLED): pyproject.toml | $(BIN)/python
 	$(PIP) -e ".[all]"
 	@touch $@
 
+# What `make test` installs into tox's environments for the tests, here beside the package itself.
+$(WORKBENCH): $(INSTALLED)
+	$(PIP) "pip>=25.1"
+	$(PIP) --group test --group lint --group benchmark
+	@touch $@
+
 # tox makes its own environments: it needs nothing else here.
 $(TOX): | $(BIN)/python
 	$(PIP) "tox>=4.25"
@@ -54,6 +69,19 @@ demo: $(INSTALLED)
 
 test: $(TOX)
 	$(BIN)/tox run
+
+# What a person runs while working: one environment, no wheel, no Java, no sockets beyond this machine.
+unit: $(WORKBENCH)
+	$(BIN)/pytest tests/unit tests/meta -q -n 2 --dist loadfile
+
+sim: $(WORKBENCH)
+	$(BIN)/pytest $(SIM_TESTS) -q -n 2 --dist loadfile
+
+bench: $(WORKBENCH)
+	for benchmark in benchmarks/*.py; do echo "== $$benchmark"; $(BIN)/python "$$benchmark"; done
+
+generated: $(INSTALLED)
+	$(BIN)/python tests/tools/generated.py
 
 lint: $(TOX)
 	$(BIN)/tox run -e lint,types

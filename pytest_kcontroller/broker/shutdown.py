@@ -12,6 +12,11 @@ from typing import Any
 
 from pytest_kcontroller.broker.metadata import MetadataCache
 from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.model.kafka_config import (
+    CONTROLLED_SHUTDOWN,
+    CONTROLLED_SHUTDOWN_BACKOFF_MS,
+    CONTROLLED_SHUTDOWN_TRIES,
+)
 from pytest_kcontroller.runtime.ports import Clock, ConnectionClosedError, Transport
 from pytest_kcontroller.wire.client import RequestClient
 from pytest_kcontroller.wire.errors import ErrorCode
@@ -22,19 +27,18 @@ REQUEST_TIMEOUT_US = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShutdownLimits:
-    """`tries`: Kafka's controlled.shutdown.max.retries, which counts the first one too. `pause_us`: between two tries."""
+    """`tries` counts the first one too, as Kafka's controlled.shutdown.max.retries does. `pause_us`: between two tries."""
 
-    tries: int = 3
-    pause_us: int = 300_000
+    tries: int
+    pause_us: int
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> ShutdownLimits | None:
         """By Kafka's settings, whose values have been checked; None: no controlled shutdown."""
-        if not config.get("controlled.shutdown.enable", True):
+        if not CONTROLLED_SHUTDOWN.of(config):
             return None
-        tries = config.get("controlled.shutdown.max.retries", cls().tries)
-        pause_ms = config.get("controlled.shutdown.retry.backoff.ms", cls().pause_us // 1000)
-        return cls(tries=tries, pause_us=pause_ms * 1000)
+        pause_us = CONTROLLED_SHUTDOWN_BACKOFF_MS.of(config) * 1000
+        return cls(tries=CONTROLLED_SHUTDOWN_TRIES.of(config), pause_us=pause_us)
 
     @property
     def longest_us(self) -> int:

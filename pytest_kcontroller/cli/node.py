@@ -28,13 +28,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="settings",
         metavar="KEY=VALUE",
         help="another setting of the node (rack, session_timeout_ms, directory, selectors.offline, ...), or one of "
-        "Kafka's; VALUE is JSON, else text; may be repeated",
+        "Kafka's (docs/kafka-settings.md); VALUE is JSON, else text; may be repeated",
     )
     explain(
         parser,
         examples=[
             "kcontroller node --id 0 --zookeeper 127.0.0.1:2181",
-            "kcontroller node --id 1 --zookeeper 127.0.0.1:2181/kc --port 0 --set rack=b --set min.insync.replicas=2",
+            "kcontroller node --id 1 --zookeeper 127.0.0.1:2181/kc --port 0 --set controlled.shutdown.max.retries=5",
         ],
         statuses="0 after SIGTERM, 2 a bad option, 130 Ctrl-C",
     )

@@ -16,6 +16,7 @@ from pytest_kcontroller.controller.loading import load_brokers, load_topics
 from pytest_kcontroller.controller.machines import Machines
 from pytest_kcontroller.controller.states import PartitionState
 from pytest_kcontroller.model.cluster import UNKNOWN_EPOCH, Address, Broker, LeaderAndIsr, TopicPartition
+from pytest_kcontroller.model.kafka_config import CONTROLLER_SOCKET_TIMEOUT_MS, UNCLEAN_LEADER_ELECTION
 from pytest_kcontroller.runtime.nursery import Nursery
 from pytest_kcontroller.runtime.ports import Runtime
 from pytest_kcontroller.runtime.seams import seam
@@ -33,8 +34,6 @@ from pytest_kcontroller.wire.messages import (
 from pytest_kcontroller.zookeeper.session import SessionEvent, SessionExpiredError, WatchEvent, WatchKind
 from pytest_kcontroller.zookeeper.store import FencedError, Store
 from pytest_kcontroller.zookeeper.znodes import BROKER_IDS, CONTROLLER, TOPICS
-
-REQUEST_TIMEOUT_US = 30_000_000
 
 
 class _Reign:
@@ -64,7 +63,8 @@ class Controller:
         """
         self._runtime, self._node, self._link = runtime, node, link
         self._make_channels: MakeChannels = channels or self._connect
-        unclean = bool(config.get("unclean.leader.election.enable", False))
+        unclean = UNCLEAN_LEADER_ELECTION.of(config)
+        self._request_timeout_us = CONTROLLER_SOCKET_TIMEOUT_MS.of(config) * 1000
         self._elections = Elections(selectors, stock, runtime.record, lambda topic: unclean)
         self._events = EventQueue()
         self._store: Store | None = None
@@ -236,7 +236,7 @@ class Controller:
     def _connect(self, answered: Answered) -> Channels:
         assert self._tasks is not None
         transport, clock = self._runtime.transport, self._runtime.clock
-        return Channels(self._tasks, transport, clock, self._address_of, answered, timeout_us=REQUEST_TIMEOUT_US)
+        return Channels(self._tasks, transport, clock, self._address_of, answered, timeout_us=self._request_timeout_us)
 
     def _corrupt(self, error: str) -> None:
         self._runtime.record("controller.event-failed", event="load", error=error)

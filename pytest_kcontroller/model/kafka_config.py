@@ -1,52 +1,133 @@
-"""The settings of Kafka's brokers that nodes know, by Kafka's names. What is not here would have no effect, and nobody
-would be told: it is an error before anything starts."""
+"""The settings of Kafka's brokers that nodes know, by Kafka's names: each is declared here and nowhere else.
+
+Who needs one imports it and asks it: `UNCLEAN_LEADER_ELECTION.of(config)`. A new setting is one declaration here, the place
+that reads it, and the test of its effect (tests/integration/node/test_kafka_settings.py). What is not here would have no
+effect: it is refused before anything starts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+from pytest_kcontroller.model.suggestions import nearest
+
+Value = TypeVar("Value", bool, int)
+
+MOST = 2**31 - 1
+"""The largest number that Kafka's type INT takes."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigKey:
-    """`default` has the type of the value: true or false, or a whole number above 0 (of milliseconds: `.ms`)."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaSetting(Generic[Value]):
+    """`default` has the type of the value: true or false, or a whole number from 1 to `MOST` (of milliseconds: `.ms`)."""
 
     name: str
-    default: bool | int
+    default: Value
     help: str
+    readers: tuple[str, ...]
+    """The modules of pytest_kcontroller that ask for it."""
+    kafka_default: Value | None = None
+    """Kafka's own (kafka.server.KafkaConfig, 3.9), where ours is another one."""
 
     @property
-    def said(self) -> str:
+    def takes(self) -> str:
+        """What it takes, in words."""
         if isinstance(self.default, bool):
             return "true or false"
         return f"a whole number{' of milliseconds' if self.name.endswith('.ms') else ''} above 0"
 
-    def takes(self, value: object) -> bool:
-        return type(value) is type(self.default) and (isinstance(value, bool) or (isinstance(value, int) and value > 0))
+    def accepts(self, value: object) -> bool:
+        if isinstance(value, bool) or isinstance(self.default, bool):
+            return isinstance(value, bool) and isinstance(self.default, bool)
+        return isinstance(value, int) and 1 <= value <= MOST
+
+    def of(self, config: Mapping[str, Any]) -> Value:
+        """The value in `config`, which has been checked (`find_wrong`), or the default."""
+        value: Value = config.get(self.name, self.default)
+        return value
 
 
-KAFKA_CONFIG = (
-    ConfigKey(
-        "unclean.leader.election.enable", False, "a replica that is not in sync may lead if no other one is alive"
-    ),
-    ConfigKey("controlled.shutdown.enable", True, "a node that is stopped hands its leaders over first"),
-    ConfigKey("controlled.shutdown.max.retries", 3, "how often it asks for that, the first time too"),
-    ConfigKey("controlled.shutdown.retry.backoff.ms", 300, "how long it waits in between"),
-    ConfigKey("controller.socket.timeout.ms", 30_000, "how long the controller waits for the answer of a broker"),
-    ConfigKey("zookeeper.connection.timeout.ms", 18_000, "how long a node waits for its first session"),
+UNCLEAN_LEADER_ELECTION = KafkaSetting(
+    name="unclean.leader.election.enable",
+    default=False,
+    help="a replica that is not in sync may lead if no other one is alive",
+    readers=("controller.controller",),
 )
-"""The defaults are Kafka's (kafka.server.KafkaConfig), but for the backoff, which is 5 s there."""
-HELP = {key.name: key.help for key in KAFKA_CONFIG}
+CONTROLLED_SHUTDOWN = KafkaSetting(
+    name="controlled.shutdown.enable",
+    default=True,
+    help="a node that is stopped hands its leaders over first; `false`: its session is closed at once",
+    readers=("broker.shutdown",),
+)
+CONTROLLED_SHUTDOWN_TRIES = KafkaSetting(
+    name="controlled.shutdown.max.retries",
+    default=3,
+    help="how often it asks for that, the first time too; a try takes a second at most",
+    readers=("broker.shutdown",),
+)
+CONTROLLED_SHUTDOWN_BACKOFF_MS = KafkaSetting(
+    name="controlled.shutdown.retry.backoff.ms",
+    default=300,
+    kafka_default=5000,
+    help="how long it waits in between",
+    readers=("broker.shutdown",),
+)
+CONTROLLER_SOCKET_TIMEOUT_MS = KafkaSetting(
+    name="controller.socket.timeout.ms",
+    default=30_000,
+    help="how long the controller waits for the answer of a broker, and a broker for the controller's, before the "
+    "connection is closed and the request sent again",
+    readers=("controller.controller", "node.main"),
+)
+ZOOKEEPER_CONNECTION_TIMEOUT_MS = KafkaSetting(
+    name="zookeeper.connection.timeout.ms",
+    default=18_000,
+    help="how long a node that starts waits for its first session, before it gives up with status 6",
+    readers=("node.main",),
+)
+
+KAFKA_CONFIG: tuple[KafkaSetting[Any], ...] = (
+    UNCLEAN_LEADER_ELECTION,
+    CONTROLLED_SHUTDOWN,
+    CONTROLLED_SHUTDOWN_TRIES,
+    CONTROLLED_SHUTDOWN_BACKOFF_MS,
+    CONTROLLER_SOCKET_TIMEOUT_MS,
+    ZOOKEEPER_CONNECTION_TIMEOUT_MS,
+)
+"""All of them, in the order of the docs."""
 
 
-def wrong(config: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The first key that is not known or has a value of the wrong kind, and what is wrong with it; None: all is well."""
-    known = {key.name: key for key in KAFKA_CONFIG}
+@dataclass(frozen=True, slots=True)
+class WrongSetting:
+    """`what` is wrong with the setting `name`, and a `hint`: what it is for, or the name that is most like it."""
+
+    name: str
+    what: str
+    hint: str
+
+
+def find_wrong(config: Mapping[str, Any]) -> WrongSetting | None:
+    """The first setting that nodes do not know or whose value is of the wrong kind; None: all is well."""
+    known = {setting.name: setting for setting in KAFKA_CONFIG}
     for name, value in config.items():
-        if name not in known:
+        if (setting := known.get(name)) is None:
             quotes = ": a name with dots stands in quotes" if isinstance(value, Mapping) else ""
-            return str(name), f"nodes do not know Kafka's setting {str(name)!r}{quotes}"
-        if not known[name].takes(value):
-            return name, f"{name} = {value!r} is not {known[name].said}"
+            return WrongSetting(
+                str(name), f"nodes do not know Kafka's setting {str(name)!r}{quotes}", nearest(str(name), known)
+            )
+        if not setting.accepts(value):
+            return WrongSetting(name, f"{name} = {value!r} is not {setting.takes}", setting.help)
     return None
+
+
+def docs_table() -> str:
+    """The table of docs/kafka-settings.md, in Markdown."""
+    lines = ["| setting | value | default | what |", "|---|---|---|---|"]
+    for setting in KAFKA_CONFIG:
+        default = f"`{str(setting.default).lower()}`"
+        if setting.kafka_default is not None:
+            default += f" (Kafka: {setting.kafka_default})"
+        lines.append(f"| `{setting.name}` | {setting.takes} | {default} | {setting.help} |")
+    return "\n".join(lines) + "\n"

@@ -17,6 +17,7 @@ from pytest_kcontroller.broker.shutdown import ShutdownLimits
 from pytest_kcontroller.controller.controller import Controller
 from pytest_kcontroller.errors import EnvironmentError_, UsageError
 from pytest_kcontroller.model.cluster import Address, Broker
+from pytest_kcontroller.model.kafka_config import CONTROLLER_SOCKET_TIMEOUT_MS, ZOOKEEPER_CONNECTION_TIMEOUT_MS
 from pytest_kcontroller.node.control import NodeReport
 from pytest_kcontroller.node.settings import NodeSettings
 from pytest_kcontroller.plugin.manager import Plugins
@@ -48,7 +49,7 @@ class Node:
             transport=runtime.transport,
             record=runtime.record,
             address_of=lambda broker: settings.link(str(broker), "control"),
-            request_timeout_us=_milliseconds(settings, "controller.socket.timeout.ms", 30_000) * 1000,
+            request_timeout_us=CONTROLLER_SOCKET_TIMEOUT_MS.of(settings.config) * 1000,
         )
         self._controller = Controller(
             runtime,
@@ -58,11 +59,11 @@ class Node:
             plugins.selectors_for({}),
             lambda broker: settings.link(str(broker), "control"),
         )
-        self._limits = _shutdown_limits(settings)
+        self._limits = ShutdownLimits.of(settings.config)
         self._stopping = False
         self._farewell: asyncio.Timeout | None = None
         """The time that is left for a controlled shutdown, while there is one."""
-        self._start_limit_s = _milliseconds(settings, "zookeeper.connection.timeout.ms", 18_000) / 1000
+        self._start_limit_s = ZOOKEEPER_CONNECTION_TIMEOUT_MS.of(settings.config) / 1000
         self._session: ZkSession | None = None
         self._ended = asyncio.Event()
         self._registered = asyncio.Event()
@@ -277,24 +278,3 @@ def _address(text: str, key: str) -> Address:
         return Address.parse(text)
     except ValueError as bad:
         raise UsageError(str(bad), where=f"setting `{key}`") from None
-
-
-def _shutdown_limits(settings: NodeSettings) -> ShutdownLimits | None:
-    """None: no controlled shutdown. Raises UsageError."""
-    enabled = settings.config.get("controlled.shutdown.enable", True)
-    if not isinstance(enabled, bool):
-        raise UsageError(f"{enabled!r} is neither true nor false", where="setting `config`, controlled.shutdown.enable")
-    _whole(settings, "controlled.shutdown.max.retries", 1, "number of tries")
-    _milliseconds(settings, "controlled.shutdown.retry.backoff.ms", 1)
-    return ShutdownLimits.of(settings.config)
-
-
-def _milliseconds(settings: NodeSettings, key: str, default: int) -> int:
-    return _whole(settings, key, default, "number of milliseconds")
-
-
-def _whole(settings: NodeSettings, key: str, default: int, what: str) -> int:
-    value = settings.config.get(key, default)
-    if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
-        raise UsageError(f"{value!r} is no {what} above 0", where=f"setting `config`, {key}")
-    return value

@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.model.kafka_config import find_wrong
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +31,7 @@ class NodeSettings:
     """Reason -> name, or {"name": ..., options}. Reasons: offline, reassigned, preferred, controlled_shutdown."""
     assignment: Any = "striped"
     config: Mapping[str, Any] = field(default_factory=dict)
-    """Kafka's names: "unclean.leader.election.enable", "auto.leader.rebalance.enable", ..."""
+    """Kafka's settings, by Kafka's names (model.kafka_config)."""
     links: Mapping[str, str] = field(default_factory=dict)
     plugins: tuple[str, ...] = ()
     """Modules to load besides installed plugins, by import name."""
@@ -60,6 +61,8 @@ class NodeSettings:
         ):
             if not ok:
                 raise UsageError(f"{getattr(self, key)!r} is not {wanted}", where=f"setting `{key}`")
+        if (wrong := find_wrong(self.config)) is not None:
+            raise UsageError(wrong.what, where=f"setting `config`, {wrong.name}", hint=wrong.hint)
 
     def link(self, target: str, plane: str) -> Address | None:
         """The proxy in front of `target` on `plane`, or None: go straight."""

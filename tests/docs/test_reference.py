@@ -82,7 +82,6 @@ def test_the_fixtures_page_has_the_markers_arguments_and_modes() -> None:
 )
 def test_the_schemas_are_published(source: str) -> None:
     name = source.rpartition("/")[2]
-    assert (ROOT / "docs" / name).read_text() == (ROOT / source).read_text()
     assert f"({name})" in (ROOT / "docs/formats.md").read_text()
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import difflib
 import hashlib
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -18,7 +17,8 @@ from kcontroller_chaos.campaign.keys import REQUIRED, Key, Section
 from kcontroller_chaos.campaign.toml_lines import Lines
 from kcontroller_chaos.faults import Fault, kinds
 from pytest_kcontroller.errors import UsageError
-from pytest_kcontroller.model.kafka_config import HELP, wrong
+from pytest_kcontroller.model.kafka_config import find_wrong
+from pytest_kcontroller.model.suggestions import nearest
 
 MOST_SEEDS = 1_000_000
 MOST_SEED = 2**63 - 1
@@ -207,13 +207,6 @@ def _shown(value: object) -> str:
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
 
 
-def nearest(name: str, valid: Iterable[str]) -> str:
-    """A hint: the valid name that is most like `name`, else all of them."""
-    valid = sorted(valid)
-    close = difflib.get_close_matches(name, valid, n=1)
-    return f"did you mean `{close[0]}`?" if close else f"there are: {', '.join(valid)}"
-
-
 class _Reader:
     def __init__(self, file: str, lines: Lines) -> None:
         self._file, self._lines = file, lines
@@ -231,9 +224,8 @@ class _Reader:
             seeds = parse_seeds(head["seeds"])
         except ValueError as bad:
             self._fail("campaign", 0, "seeds", str(bad), "")
-        if found := wrong(cluster.config):
-            name, what = found
-            self._fail("cluster", 0, "config", what, HELP.get(name) or nearest(name, HELP), inner=name)
+        if (wrong := find_wrong(cluster.config)) is not None:
+            self._fail("cluster", 0, "config", wrong.what, wrong.hint, inner=wrong.name)
         for section in ("topics", "workload"):
             self._replication(section, rows[section], cluster.nodes)
         return Campaign(

@@ -298,14 +298,15 @@ def test_no_zookeeper_is_one_sentence(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "wrong"),
     [
-        ("controlled.shutdown.enable", "yes", "'yes' is neither true nor false"),
-        ("controlled.shutdown.max.retries", 0, "0 is no number of tries above 0"),
-        ("controlled.shutdown.retry.backoff.ms", "5 s", "'5 s' is no number of milliseconds above 0"),
+        ("controlled.shutdown.enable", "yes", "controlled.shutdown.enable = 'yes' is not true or false"),
+        ("controlled.shutdown.max.retry", 2, "nodes do not know Kafka's setting 'controlled.shutdown.max.retry'"),
     ],
 )
 def test_a_bad_setting_of_kafkas_names_it(tmp_path: Path, key: str, value: object, wrong: str) -> None:
-    ended = asyncio.run(_ended(tmp_path, node_id=0, zookeeper="localhost:1", config={key: value}))
-    assert ended == (2, f"node: setting `config`, {key}: {wrong}")
+    file = tmp_path / "node.json"
+    file.write_text(json.dumps({"node_id": 0, "zookeeper": "localhost:1", "config": {key: value}}))
+    ended = asyncio.run(_status_and_sentence(file))
+    assert ended == (2, f"node: {file}: setting `config`, {key}: {wrong}")
 
 
 def test_bad_settings_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -322,6 +323,10 @@ async def _ended(directory: Path, /, **settings: Any) -> tuple[int, str]:
     """Starts a node that ends by itself: its status and the first part of what it said."""
     file = directory / "ending.json"
     NodeSettings(**{"directory": str(directory / "ending"), **settings}).save(file)
+    return await _status_and_sentence(file)
+
+
+async def _status_and_sentence(file: Path) -> tuple[int, str]:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "pytest_kcontroller.node", str(file), stderr=asyncio.subprocess.PIPE
     )

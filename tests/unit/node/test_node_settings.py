@@ -33,6 +33,15 @@ def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
         ({"listen": "127.0.0.1:99999"}, r"setting `listen`: '127.0.0.1:99999' is not HOST:PORT"),
         ({"links": {"zookeeper/zk": "nowhere"}}, r"setting `links`"),
         ({"selectors": "offline"}, r"setting `selectors`: 'offline' is not a table"),
+        (
+            {"config": {"controller.socket.timeout": 5}},
+            r"setting `config`, controller\.socket\.timeout: nodes do not know Kafka's setting .*\n"
+            r"  -> did you mean `controller\.socket\.timeout\.ms`\?",
+        ),
+        (
+            {"config": {"controller.socket.timeout.ms": 0}},
+            r"= 0 is not a whole number of milliseconds above 0\n  -> how long the controller waits",
+        ),
         ({"colour": "red"}, r"node\.json: no node settings: .*colour"),
     ],
 )

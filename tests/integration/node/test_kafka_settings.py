@@ -1,0 +1,140 @@
+"""Each of Kafka's settings that nodes know has an effect: the same script, once without it and once with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from pytest_kcontroller.cluster.observed import ClusterSettings
+from pytest_kcontroller.cluster.sim.cluster import SimCluster
+from pytest_kcontroller.cluster.timing import unscaled
+from pytest_kcontroller.errors import StartError
+from pytest_kcontroller.model.cluster import NO_LEADER, LeaderAndIsr, TopicPartition
+from pytest_kcontroller.model.kafka_config import KAFKA_CONFIG
+from pytest_kcontroller.runtime.scheduler import Scheduler
+from pytest_kcontroller.sim.world import World
+
+TP = TopicPartition("t", 0)
+SESSION_MS = 4000
+Seen = TypeVar("Seen")
+
+
+def in_world(directory: Path, config: dict[str, Any], script: Callable[[SimCluster, World], Awaitable[Seen]]) -> Seen:
+    """What `script` answers, on three simulated nodes."""
+    with Scheduler() as scheduler, unscaled():
+        world, loop = World(scheduler, 1), scheduler.process("test")
+
+        async def played() -> Seen:
+            settings = ClusterSettings(nodes=3, session_timeout_ms=SESSION_MS, config=config)
+            cluster = await SimCluster.start(world, settings, directory, on_exit=lambda *_: None, loop=loop)
+            await cluster.wait_until_converged(timeout_s=10)
+            seen = await script(cluster, world)
+            await cluster.stop()
+            return seen
+
+        return scheduler.run_until_complete(loop.create_task(played(), name="test"))
+
+
+async def two_followers(cluster: SimCluster) -> tuple[int, int]:
+    """The nodes that are not the controller."""
+    controller = await cluster.controller()
+    first, second = (node for node in cluster.nodes if node != controller)
+    return first, second
+
+
+async def wait_for_state(cluster: SimCluster, what: str, holds: Callable[[LeaderAndIsr], bool]) -> None:
+    async def check() -> str | None:
+        state = (await cluster.tree()).partitions[TP].state
+        return None if state is not None and holds(state) else f"ZooKeeper holds {state}"
+
+    await cluster.wait_until(what, check, timeout_s=10)
+
+
+async def leads_out_of_sync(cluster: SimCluster, world: World) -> bool:
+    """Whether a replica leads that was dead when the leader became the only one in sync."""
+    first, second = await two_followers(cluster)
+    await cluster.create_topic("t", assignment={0: (first, second)})
+    await cluster.wait_until_converged(timeout_s=10)
+    await cluster.kill(second)
+    await wait_for_state(cluster, "only the leader is in sync", lambda state: tuple(state.isr) == (first,))
+    await cluster.kill(first)
+    await wait_for_state(cluster, "nobody leads", lambda state: state.leader == NO_LEADER)
+    await cluster.restart(second)
+    await world.clock.sleep_us(SESSION_MS * 1000)  # of virtual time: the controller has seen the node long before
+    state = (await cluster.tree()).partitions[TP].state
+    return state is not None and state.leader == second
+
+
+async def shutdown_of_a_last_replica(cluster: SimCluster, world: World) -> dict[str, Any] | None:
+    """What a node that nobody can take over from records of its orderly end, with the time that it took (us)."""
+    _, node = await two_followers(cluster)
+    await cluster.cut(str(node), str(await cluster.controller()), "control")
+    began_us = world.clock.now_us()
+    await cluster.stop_node(node)
+    ends = [event for event in world.events if event["kind"] == "broker.controlled-shutdown"]
+    return {**ends[0], "took_us": world.clock.now_us() - began_us} if ends else None
+
+
+async def knows_a_topic_over_a_slow_link(cluster: SimCluster, world: World) -> bool:
+    """Whether a node whose answers take 1.2 s has heard of a topic after five: UpdateMetadata is sent when the request
+    before it has been answered."""
+    first, second = await two_followers(cluster)
+    await cluster.slow(str(await cluster.controller()), str(second), "control", delay_ms=600)
+    await cluster.create_topic("t", assignment={0: (first, second)})
+    await world.clock.sleep_us(5_000_000)
+    return '"t-0"' in json.dumps(await cluster.metadata(second))
+
+
+async def seconds_until_a_start_is_given_up(cluster: SimCluster, world: World) -> float:
+    first, _ = await two_followers(cluster)
+    await cluster.kill(first)
+    await cluster.cut(str(first), "zookeeper", "zk")
+    with pytest.raises(StartError, match="it ended with status") as given_up:
+        await cluster.restart(first)
+    return given_up.value.seconds
+
+
+def test_unclean_election(tmp_path: Path) -> None:
+    assert not in_world(tmp_path, {}, leads_out_of_sync)
+    assert in_world(tmp_path, {"unclean.leader.election.enable": True}, leads_out_of_sync)
+
+
+def test_controlled_shutdown_can_be_switched_off(tmp_path: Path) -> None:
+    assert in_world(tmp_path, {}, shutdown_of_a_last_replica) is not None
+    assert in_world(tmp_path, {"controlled.shutdown.enable": False}, shutdown_of_a_last_replica) is None
+
+
+def test_the_tries_of_a_controlled_shutdown(tmp_path: Path) -> None:
+    for config, tries in (({}, 3), ({"controlled.shutdown.max.retries": 5}, 5)):
+        seen = in_world(tmp_path, config, shutdown_of_a_last_replica)
+        assert seen is not None
+        assert (seen["done"], seen["tries"]) == (False, tries)
+
+
+def test_the_pause_between_two_tries_of_a_controlled_shutdown(tmp_path: Path) -> None:
+    stock, longer = (
+        in_world(tmp_path, config, shutdown_of_a_last_replica)
+        for config in ({}, {"controlled.shutdown.retry.backoff.ms": 1300})
+    )
+    assert stock is not None and longer is not None
+    assert longer["took_us"] - stock["took_us"] == pytest.approx(2 * 1_000_000, abs=100_000)
+
+
+def test_the_time_limit_of_a_request(tmp_path: Path) -> None:
+    assert in_world(tmp_path, {}, knows_a_topic_over_a_slow_link)
+    assert not in_world(tmp_path, {"controller.socket.timeout.ms": 300}, knows_a_topic_over_a_slow_link)
+
+
+def test_the_wait_for_a_first_session(tmp_path: Path) -> None:
+    config = {"zookeeper.connection.timeout.ms": 700}
+    assert in_world(tmp_path, config, seconds_until_a_start_is_given_up) == pytest.approx(0.7, abs=0.1)
+    assert in_world(tmp_path, {}, seconds_until_a_start_is_given_up) == pytest.approx(18, abs=0.1)
+
+
+def test_each_setting_has_a_test_here() -> None:
+    text = Path(__file__).read_text(encoding="utf-8")
+    assert [setting.name for setting in KAFKA_CONFIG if f'"{setting.name}":' not in text] == []

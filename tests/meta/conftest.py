@@ -1,0 +1,8 @@
+"""The rules' own tools are importable: tests/tools/generated.py."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))

@@ -1,0 +1,88 @@
+"""What is written by the code and kept in the repository: schemas, tables and pages of the docs.
+
+`make generated` writes all of it; tests/meta/test_generated_files.py fails when a file is not what the code would write now.
+A whole file is text from a function; a part of a page stands between two comments:
+
+    <!-- generated: NAME -->
+    ...
+    <!-- end -->
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kcontroller_chaos.campaign import keys
+from pytest_kcontroller.model import kafka_config
+
+ROOT = Path(__file__).parents[2]
+
+
+class NoSuchPartError(Exception):
+    """A page has no place for a part that is generated into it, or more than one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """`text()` is the file at `path` (relative to the repository), or its part named `part`."""
+
+    path: str
+    text: Callable[[], str]
+    part: str | None = None
+
+    @property
+    def name(self) -> str:
+        return self.path if self.part is None else f"{self.path}#{self.part}"
+
+    def applied(self, current: str) -> str:
+        """The file as it should be, from the file as it is. Raises NoSuchPartError."""
+        return self.text() if self.part is None else with_part(current, self.part, self.text())
+
+
+def with_part(page: str, part: str, text: str) -> str:
+    """`page` with `text` between the comments of `part`, after an empty line. Raises NoSuchPartError."""
+    place = re.compile(rf"(<!-- generated: {re.escape(part)} -->\n).*?(<!-- end -->\n)", re.DOTALL)
+    written, count = place.subn(lambda found: f"{found[1]}\n{text.strip()}\n\n{found[2]}", page)
+    if count != 1:
+        raise NoSuchPartError(f"the page has {count} places `<!-- generated: {part} -->` ... `<!-- end -->`, not one")
+    return written
+
+
+def _json(value: Mapping[str, object]) -> str:
+    return json.dumps(value, indent=2) + "\n"
+
+
+def _copy_of(path: str) -> Callable[[], str]:
+    return lambda: (ROOT / path).read_text(encoding="utf-8")
+
+
+FILES = (
+    Generated("chaos/kcontroller_chaos/campaign/campaign.schema.json", lambda: _json(keys.json_schema())),
+    Generated("docs/campaign.schema.json", lambda: _json(keys.json_schema())),
+    Generated("docs/summary.schema.json", _copy_of("reports/kcontroller_reports/summary.schema.json")),
+    Generated("docs/campaigns.md", keys.docs_table, part="campaign-keys"),
+    Generated("docs/kafka-settings.md", kafka_config.docs_table, part="kafka-settings"),
+)
+
+
+def write_all() -> list[str]:
+    """Writes what is not as it should be; returns the names of what was written."""
+    written = []
+    for one in FILES:
+        path = ROOT / one.path
+        current = path.read_text(encoding="utf-8") if path.exists() else ""
+        if (wanted := one.applied(current)) != current:
+            path.write_text(wanted, encoding="utf-8")
+            written.append(one.name)
+    return written
+
+
+if __name__ == "__main__":
+    names = write_all()
+    print("\n".join(f"written: {name}" for name in names) or f"all {len(FILES)} were as they should be")
+    sys.exit(0)
