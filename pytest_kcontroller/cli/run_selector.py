@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from pytest_kcontroller.cli._view import load_view
-    from pytest_kcontroller.controller.elections import rejection
+    from pytest_kcontroller.controller.decide.leader import rejection
     from pytest_kcontroller.errors import UsageError
     from pytest_kcontroller.model.election import ElectionReason
     from pytest_kcontroller.plugin.manager import load_plugins, nearest

@@ -1,11 +1,19 @@
 """The controller: Kafka 3.9's ZooKeeper mode is the rule.
 
-states       the two state machines as tables
-context      what the controller knows; made anew at each election
-elections    asking selectors, checking what they answer, and the stock rule when it is bad
+controller   the candidate of one node: its session, its term, the consumer of its events
+candidacy    winning /controller, and giving it back
+failover     the beginning of a term
+term         what exists only while this node is the active controller
+events/      one file per Kafka event: what has happened, what is done about it
+event_queue  the queue between what happens and the consumer
+failures     what an exception does to an event, a term and the node
+context      what the controller knows, with its indices; its only writer
+transitions  the two state machines as tables; a transition as a value
+machines/    partitions, replicas: decide, write fenced, update the context, fill the batch
+decide/      who leads, who is in sync: pure
+loading      reading brokers and topics, with their watches
+fences       what each kind of write is fenced with
 batch        which request each broker gets
 channels     one queue and one connection per broker
-machines     transitions: what is decided, what is written, what is sent
-events       one queue, one consumer
-controller   the events' handlers: election, failover, resignation, brokers, topics, ISR changes
+answers      what brokers answer
 """

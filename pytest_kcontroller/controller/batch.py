@@ -6,7 +6,7 @@ are brokers that are not registered when the batch is built.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from pytest_kcontroller.controller.context import Context
@@ -31,6 +31,26 @@ from pytest_kcontroller.wire.messages import (
 PLAINTEXT = 0
 
 
+class Requests:
+    """The requests of one term: makes its batches, and sends them."""
+
+    def __init__(self, controller: int, context: Context, send: Callable[[int, Any], None]) -> None:
+        self._controller, self._context, self._send = controller, context, send
+
+    def batch(self) -> Batch:
+        return Batch(self._controller, self._context)
+
+    def send(self, batch: Batch) -> None:
+        for broker, request in batch.build():
+            self._send(broker, request)
+
+    def update_metadata(self, brokers: Iterable[int], tps: Iterable[TopicPartition] = ()) -> None:
+        """A batch of nothing else."""
+        batch = self.batch()
+        batch.update_metadata(brokers, tps)
+        self.send(batch)
+
+
 class Batch:
     """One batch of requests of controller `controller`."""
 
@@ -40,24 +60,26 @@ class Batch:
         self._stop: dict[int, dict[TopicPartition, bool]] = {}
         self._metadata_to: dict[int, None] = {}
         self._metadata: dict[TopicPartition, None] = {}
+        self._metadata_to_all = False
 
     def leader_and_isr(self, brokers: Iterable[int], tp: TopicPartition, state: LeaderAndIsr, *, is_new: bool) -> None:
         for broker in brokers:
             if broker >= 0:
                 partitions = self._leader_and_isr.setdefault(broker, {})
-                was_new = partitions[tp][1] if tp in partitions else False
+                was_new = tp in partitions and partitions[tp][1]
                 partitions[tp] = (state, is_new or was_new)
-        self.metadata(self._context.registered_ids(), [tp])
+        self._metadata[tp] = None
+        self._metadata_to_all = True
 
-    def metadata(self, brokers: Iterable[int], tps: Iterable[TopicPartition] = ()) -> None:
-        """Partitions without leadership are left out when the request is built."""
+    def update_metadata(self, brokers: Iterable[int], tps: Iterable[TopicPartition] = ()) -> None:
+        """Without partitions it says only who is live. Those without leadership are left out when the request is built."""
         self._metadata_to.update(dict.fromkeys(broker for broker in brokers if broker >= 0))
         self._metadata.update(dict.fromkeys(tps))
 
-    def stop_replica(self, brokers: Iterable[int], tp: TopicPartition, *, delete: bool) -> None:
-        for broker in brokers:
-            if broker >= 0:
-                stopped = self._stop.setdefault(broker, {})
+    def stop_replicas(self, broker: int, tps: Iterable[TopicPartition], *, delete: bool) -> None:
+        if broker >= 0:
+            stopped = self._stop.setdefault(broker, {})
+            for tp in tps:
                 stopped[tp] = delete or stopped.get(tp, False)
 
     def build(self) -> Iterator[tuple[int, Any]]:
@@ -65,9 +87,10 @@ class Batch:
         registered = self._context.brokers
         for broker in sorted(b for b in self._leader_and_isr if b in registered):
             yield broker, self._build_leader_and_isr(broker)
-        if self._metadata_to:
+        metadata_to = sorted(registered if self._metadata_to_all else (b for b in self._metadata_to if b in registered))
+        if metadata_to:
             topics, live, common = self._metadata_topics(), self._live_brokers(), Common()
-            for broker in sorted(b for b in self._metadata_to if b in registered):
+            for broker in metadata_to:
                 request = self._request(UpdateMetadataRequest, broker, topic_states=topics, live_brokers=live)
                 request.common = common
                 yield broker, request
@@ -176,4 +199,4 @@ class Batch:
         )
 
     def _topic_id(self, topic: str) -> Any:
-        return topic_uuid(self._context.topic_ids.get(topic))
+        return topic_uuid(self._context.topic_id(topic))

@@ -41,7 +41,7 @@ MakeChannels = Callable[[Answered], ChannelManager]
 
 
 class Channels:
-    """The brokers of one reign. Requests to a broker that is not there are dropped."""
+    """The brokers of one term. Requests to a broker that is not there are dropped."""
 
     def __init__(
         self,

@@ -1,89 +1,241 @@
-"""What the active controller knows. A new one for each election, so that nothing of an older reign survives (KAFKA-5310)."""
+"""What the active controller knows, and its indices. A new one for each term: nothing of an older one survives (KAFKA-5310).
+
+Only the methods here write it, so that no index can be forgotten; whoever reads gets read-only mappings. Order: what is
+given back as a tuple or a list is sorted by partition; an index is sorted when it is asked, and only the part that is asked.
+
+Source: kafka.controller.ControllerContext (3.9).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pytest_kcontroller.controller.states import PARTITION_FROM, REPLICA_FROM, PartitionState, ReplicaState
+from pytest_kcontroller.controller.transitions import PartitionState, ReplicaState
 from pytest_kcontroller.model.cluster import Assignment, Broker, LeaderAndIsr, TopicPartition
 from pytest_kcontroller.model.election import BrokerTable, BrokerView
 
-Replica = tuple[TopicPartition, int]
+Replicas = Mapping[int, Sequence[TopicPartition]]
+"""Broker -> partitions of which it has a replica; brokers and partitions ascending."""
+
+_Set = dict[TopicPartition, None]
+"""A set that keeps its order of insertion."""
 
 
 @dataclass(slots=True)
-class Context:
-    """`epoch` is the controller epoch of this reign, `epoch_version` the version of its znode: the right to write."""
+class _Topic:
+    id: str | None = None
+    """As in its znode; None: it has none."""
+    partitions: list[TopicPartition] = field(default_factory=list)
+    """Ascending."""
 
-    epoch: int
-    epoch_version: int
-    brokers: dict[int, Broker] = field(default_factory=dict)
-    shutting_down: dict[int, None] = field(default_factory=dict)
-    topic_ids: dict[str, str] = field(default_factory=dict)
-    assignments: dict[TopicPartition, Assignment] = field(default_factory=dict)
-    leadership: dict[TopicPartition, LeaderAndIsr] = field(default_factory=dict)
-    partition_states: dict[TopicPartition, PartitionState] = field(default_factory=dict)
-    replica_states: dict[Replica, ReplicaState] = field(default_factory=dict)
+
+class Context:
+    """`epoch` is the controller epoch of this term, `epoch_version` the version of its znode: the right to write."""
+
+    def __init__(self, epoch: int, epoch_version: int) -> None:
+        self.epoch, self.epoch_version = epoch, epoch_version
+        self._brokers: dict[int, Broker] = {}
+        self._shutting_down: dict[int, None] = {}
+        self._topics: dict[str, _Topic] = {}
+        self._topic_names: list[str] = []
+        self._names_by_id: dict[str, str] = {}
+        self._assignments: dict[TopicPartition, Assignment] = {}
+        self._leadership: dict[TopicPartition, LeaderAndIsr] = {}
+        self._partition_states: dict[TopicPartition, PartitionState] = {}
+        self._replica_states: dict[int, dict[TopicPartition, ReplicaState]] = {}
+        self._hosted: dict[int, _Set] = {}
+        self._led: dict[int, _Set] = {}
+        self._in_state: dict[PartitionState, _Set] = {state: {} for state in PartitionState}
+
+    # --- brokers
+
+    @property
+    def brokers(self) -> Mapping[int, Broker]:
+        """Registered, shutting down or not."""
+        return self._brokers
+
+    def register(self, broker: Broker) -> None:
+        """It is registered, for the first time or otherwise than before."""
+        self._brokers[broker.id] = broker
+
+    def unregister(self, broker: int) -> None:
+        self._brokers.pop(broker, None)
+        self._shutting_down.pop(broker, None)
+
+    def begin_shutdown(self, broker: int) -> None:
+        """It asked for a controlled shutdown: nobody elects it until it has registered again."""
+        self._shutting_down[broker] = None
 
     def live(self, broker: int) -> bool:
         """Registered and not shutting down (Kafka: online)."""
-        return broker in self.brokers and broker not in self.shutting_down
+        return broker in self._brokers and broker not in self._shutting_down
+
+    def shutting_down(self, broker: int) -> bool:
+        return broker in self._shutting_down
 
     def registered_ids(self) -> tuple[int, ...]:
-        """Live or shutting down: who gets UpdateMetadata."""
-        return tuple(sorted(self.brokers))
+        """Live or shutting down: who gets UpdateMetadata. Ascending."""
+        return tuple(sorted(self._brokers))
 
-    def topics(self) -> tuple[str, ...]:
-        return tuple(sorted({tp.topic for tp in self.assignments}))
-
-    def partitions_of(self, topic: str) -> tuple[TopicPartition, ...]:
-        return tuple(sorted(tp for tp in self.assignments if tp.topic == topic))
-
-    def replicas(self) -> Iterator[Replica]:
-        """Every assigned replica, in order."""
-        return ((tp, broker) for tp in sorted(self.assignments) for broker in self.assignments[tp].replicas)
-
-    def replicas_on(self, broker: int) -> tuple[Replica, ...]:
-        return tuple(
-            (tp, broker) for tp, assignment in sorted(self.assignments.items()) if broker in assignment.replicas
-        )
-
-    def leaders_of(self) -> dict[int, int]:
-        """Broker -> how many partitions it leads."""
-        counts: dict[int, int] = {}
-        for state in self.leadership.values():
-            counts[state.leader] = counts.get(state.leader, 0) + 1
-        return counts
-
-    def table(self, counts: dict[int, int]) -> BrokerTable:
+    def table(self, counts: Mapping[int, int]) -> BrokerTable:
+        """What a selector is shown; `counts` is who leads how many partitions."""
         views = {
-            broker.id: BrokerView(id=broker.id, shutting_down=broker.id in self.shutting_down, rack=broker.rack)
-            for broker in self.brokers.values()
+            broker.id: BrokerView(id=broker.id, shutting_down=broker.id in self._shutting_down, rack=broker.rack)
+            for broker in self._brokers.values()
         }
         return BrokerTable(views, counts)
 
+    # --- topics and their assignments
+
+    @property
+    def assignments(self) -> Mapping[TopicPartition, Assignment]:
+        return self._assignments
+
+    def topics(self) -> Sequence[str]:
+        """Ascending. Not to be kept: it changes with the topics."""
+        return self._topic_names
+
+    def has_topic(self, topic: str) -> bool:
+        return topic in self._topics
+
+    def topic_id(self, topic: str) -> str | None:
+        """As in its znode; None: it has none, or is unknown."""
+        known = self._topics.get(topic)
+        return None if known is None else known.id
+
+    def topic_of_id(self, topic_id: str) -> str | None:
+        return self._names_by_id.get(topic_id)
+
+    def partitions_of(self, topic: str) -> tuple[TopicPartition, ...]:
+        known = self._topics.get(topic)
+        return () if known is None else tuple(known.partitions)
+
+    def partitions(self) -> Iterator[TopicPartition]:
+        """All, ascending."""
+        return (tp for name in self._topic_names for tp in self._topics[name].partitions)
+
+    def hosted_by(self, broker: int) -> list[TopicPartition]:
+        """Partitions of which `broker` is assigned a replica."""
+        return sorted(self._hosted.get(broker, ()))
+
+    def hosts(self) -> list[int]:
+        """Brokers, registered or not, that are assigned replicas. Ascending."""
+        return sorted(broker for broker, hosted in self._hosted.items() if hosted)
+
+    def replicas_on(self, brokers: Iterable[int]) -> dict[int, list[TopicPartition]]:
+        return {broker: hosted for broker in sorted(brokers) if (hosted := self.hosted_by(broker))}
+
+    def add_topic(self, topic: str, topic_id: str | None) -> None:
+        """It exists, and this is its id."""
+        if (known := self._topics.get(topic)) is None:
+            known = self._topics[topic] = _Topic()
+            insort(self._topic_names, topic)
+        if known.id is not None:
+            self._names_by_id.pop(known.id, None)
+        known.id = topic_id
+        if topic_id is not None:
+            self._names_by_id[topic_id] = topic
+
+    def assign(self, topic: str, partitions: Mapping[int, Assignment]) -> tuple[TopicPartition, ...]:
+        """Takes over the replicas of these partitions of a topic that has been added; returns the partitions."""
+        known = self._topics[topic].partitions
+        assigned = tuple(TopicPartition(topic, number) for number in sorted(partitions))
+        for tp in assigned:
+            assignment = partitions[tp.partition]
+            if (before := self._assignments.get(tp)) is not None:
+                for broker in before.replicas:
+                    self._hosted[broker].pop(tp, None)
+            elif known and tp < known[-1]:
+                insort(known, tp)
+            else:
+                known.append(tp)
+            self._assignments[tp] = assignment
+            for broker in assignment.replicas:
+                self._hosted.setdefault(broker, {})[tp] = None
+        return assigned
+
     def drop_topic(self, topic: str) -> None:
-        for tp in self.partitions_of(topic):
-            for broker in self.assignments.pop(tp).replicas:
-                self.replica_states.pop((tp, broker), None)
-            self.leadership.pop(tp, None)
-            self.partition_states.pop(tp, None)
-        self.topic_ids.pop(topic, None)
+        if (known := self._topics.pop(topic, None)) is None:
+            return
+        del self._topic_names[bisect_left(self._topic_names, topic)]
+        if known.id is not None and self._names_by_id.get(known.id) == topic:
+            del self._names_by_id[known.id]
+        for tp in known.partitions:
+            for broker in self._assignments.pop(tp).replicas:
+                self._hosted[broker].pop(tp, None)
+            for states in self._replica_states.values():
+                states.pop(tp, None)
+            if (leadership := self._leadership.pop(tp, None)) is not None:
+                del self._led[leadership.leader][tp]
+            if (state := self._partition_states.pop(tp, None)) is not None:
+                del self._in_state[state][tp]
 
-    def partitions_in(self, *states: PartitionState) -> tuple[TopicPartition, ...]:
-        return tuple(tp for tp in sorted(self.partition_states) if self.partition_states[tp] in states)
+    # --- leadership
 
-    def may_become(self, tps: Iterable[TopicPartition], target: PartitionState) -> list[TopicPartition]:
-        """Those of `tps` whose transition to `target` is legal."""
-        return [tp for tp in tps if self.state_of(tp) in PARTITION_FROM[target]]
+    @property
+    def leadership(self) -> Mapping[TopicPartition, LeaderAndIsr]:
+        """The state of each partition that has one, with the version of its znode."""
+        return self._leadership
 
-    def replicas_may_become(self, replicas: Iterable[Replica], target: ReplicaState) -> list[Replica]:
-        return [
-            replica
-            for replica in replicas
-            if self.replica_states.get(replica, ReplicaState.NON_EXISTENT) in REPLICA_FROM[target]
-        ]
+    def set_leadership(self, states: Mapping[TopicPartition, LeaderAndIsr]) -> None:
+        """These are in ZooKeeper."""
+        for tp, state in states.items():
+            before = self._leadership.get(tp)
+            self._leadership[tp] = state
+            if before is not None:
+                if before.leader == state.leader:
+                    continue
+                del self._led[before.leader][tp]
+            self._led.setdefault(state.leader, {})[tp] = None
 
-    def state_of(self, tp: TopicPartition) -> PartitionState:
-        return self.partition_states.get(tp, PartitionState.NON_EXISTENT)
+    def led_by(self, broker: int) -> list[TopicPartition]:
+        return sorted(self._led.get(broker, ()))
+
+    def leader_counts(self) -> dict[int, int]:
+        """Broker -> how many partitions it leads. A copy."""
+        return {broker: len(led) for broker, led in sorted(self._led.items()) if led}
+
+    def led_by_nobody_live(self) -> list[TopicPartition]:
+        """Partitions with a leader that is not live, or with none in their state."""
+        return sorted(tp for leader in sorted(self._led) if not self.live(leader) for tp in self._led[leader])
+
+    # --- states of the machines
+
+    def partition_state(self, tp: TopicPartition) -> PartitionState:
+        return self._partition_states.get(tp, PartitionState.NON_EXISTENT)
+
+    def partitions_in(self, *states: PartitionState) -> list[TopicPartition]:
+        """Those in one of these states, of which none may be NonExistent: that is whatever is not known."""
+        return sorted(tp for state in states for tp in self._in_state[state])
+
+    def count_in(self, state: PartitionState) -> int:
+        return len(self._in_state[state])
+
+    @property
+    def offline_partition_count(self) -> int:
+        """Kafka's metric OfflinePartitionsCount."""
+        return self.count_in(PartitionState.OFFLINE)
+
+    def set_partition_state(self, tps: Iterable[TopicPartition], state: PartitionState) -> None:
+        """Of partitions that are assigned."""
+        states, in_state = self._partition_states, self._in_state
+        for tp in tps:
+            if (before := states.pop(tp, None)) is not None:
+                del in_state[before][tp]
+            if state is not PartitionState.NON_EXISTENT:
+                states[tp] = state
+                in_state[state][tp] = None
+
+    def replica_state(self, tp: TopicPartition, broker: int) -> ReplicaState:
+        states = self._replica_states.get(broker)
+        return ReplicaState.NON_EXISTENT if states is None else states.get(tp, ReplicaState.NON_EXISTENT)
+
+    def set_replica_state(self, broker: int, tps: Iterable[TopicPartition], state: ReplicaState) -> None:
+        states = self._replica_states.setdefault(broker, {})
+        if state is ReplicaState.NON_EXISTENT:
+            for tp in tps:
+                states.pop(tp, None)
+        else:
+            states.update(dict.fromkeys(tps, state))

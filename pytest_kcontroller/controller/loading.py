@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 
-from pytest_kcontroller.controller.context import Context
 from pytest_kcontroller.controller.fences import fence_of_topics
-from pytest_kcontroller.model.cluster import TopicPartition, TopicState
-from pytest_kcontroller.runtime.holds import BEFORE_TOPIC_WRITE, Holds
+from pytest_kcontroller.controller.term import Term
+from pytest_kcontroller.model.cluster import Broker, TopicState
+from pytest_kcontroller.runtime.holds import BEFORE_TOPIC_WRITE
 from pytest_kcontroller.zookeeper.session import SetData
-from pytest_kcontroller.zookeeper.store import Store
 from pytest_kcontroller.zookeeper.znodes import (
     BROKER_IDS,
     TOPICS,
@@ -25,48 +24,60 @@ from pytest_kcontroller.zookeeper.znodes import (
 )
 
 
-async def load_brokers(context: Context, store: Store, corrupt: Callable[[str], None]) -> None:
-    """Fills `brokers`; children and every registration are watched."""
-    children = await store.children(BROKER_IDS, watch=True)
-    ids = sorted(int(name) for name in (children.names if children else ()) if name.isdigit())
-    nodes = await store.get_watched([broker_path(broker) for broker in ids])
+async def registered_brokers(term: Term) -> dict[int, Broker]:
+    """By id, ascending. All are read, since a bounced one differs from before in nothing but its epoch; all are watched."""
+    children = await term.store.children(BROKER_IDS, watch=True)
+    return await read_brokers(
+        term, sorted(int(name) for name in (children.names if children else ()) if name.isdigit())
+    )
+
+
+async def read_brokers(term: Term, ids: Sequence[int]) -> dict[int, Broker]:
+    """Those of `ids` that are registered; each is watched."""
+    brokers: dict[int, Broker] = {}
+    nodes = await term.store.get_watched([broker_path(broker) for broker in ids])
     for broker, node in zip(ids, nodes, strict=True):
         if node is None:
             continue  # gone since: its own event will come
         try:
-            context.brokers[broker] = decode_broker(broker, node.data, node.stat.czxid)
+            brokers[broker] = decode_broker(broker, node.data, node.stat.czxid)
         except CorruptZnodeError as bad:
-            corrupt(str(bad))
+            term.corrupt(str(bad))
+    return brokers
 
 
-async def load_topics(context: Context, store: Store, holds: Holds, corrupt: Callable[[str], None]) -> tuple[str, ...]:
-    """Fills `assignments` and `topic_ids`; gives an id to topics that have none (KIP-516).
+async def topic_names(term: Term) -> Sequence[str]:
+    """All topics by name, those too whose znode is corrupt: they are not gone. Creation and deletion are watched."""
+    children = await term.store.children(TOPICS, watch=True)
+    return children.names if children else ()
 
-    Returns all topics by name, those too whose znode is corrupt: they are not gone. Raises FencedError.
+
+async def read_topics(term: Term, names: Sequence[str]) -> list[TopicState]:
+    """Those of `names` that can be read; each is watched. Gives an id to topics that have none (KIP-516).
+
+    Raises FencedError.
     """
-    children = await store.children(TOPICS, watch=True)
-    names = children.names if children else ()
-    nodes = await store.get_watched([topic_path(name) for name in names])
+    topics: list[TopicState] = []
     without_id: list[TopicState] = []
+    nodes = await term.store.get_watched([topic_path(name) for name in names])
     for name, node in zip(names, nodes, strict=True):
         if node is None:
             continue
         try:
             topic = decode_topic(name, node.data)
         except CorruptZnodeError as bad:
-            corrupt(str(bad))
+            term.corrupt(str(bad))
             continue
         if topic.topic_id is None:
             topic = replace(topic, topic_id=_new_id(name, node.stat.czxid))
             without_id.append(topic)
-        context.topic_ids[name] = topic.topic_id or ""
-        context.assignments.update({TopicPartition(name, p): a for p, a in topic.partitions.items()})
+        topics.append(topic)
     if without_id:
-        await holds.reach(BEFORE_TOPIC_WRITE)
+        await term.runtime.holds.reach(BEFORE_TOPIC_WRITE)
         # Any version: a blind overwrite behind the fence, as Kafka's.
         ops = [SetData(topic_path(topic.name), encode_topic(topic)) for topic in without_id]
-        await store.write_each(ops, fence=fence_of_topics(context))
-    return names
+        await term.store.write_each(ops, fence=fence_of_topics(term.context))
+    return topics
 
 
 def _new_id(topic: str, czxid: int) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pytest_kcontroller.controller.context import Replica
-from pytest_kcontroller.controller.machines import Machines
+from pytest_kcontroller.controller.context import Replicas
+from pytest_kcontroller.controller.machines.replicas import ReplicaMachine
 from pytest_kcontroller.runtime.seams import Mutant, unchanged
 
 SEAM = "controller.offline-at-start"
 
 
-async def leave_them(machines: Machines, replicas: list[Replica]) -> None:
+async def leave_them(machine: ReplicaMachine, replicas: Replicas) -> None:
     """Dead replicas stay in the ISR, and a partition of dead replicas keeps its dead leader."""
     if not replicas:
         unchanged(SEAM)

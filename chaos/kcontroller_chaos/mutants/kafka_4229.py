@@ -1,4 +1,4 @@
-"""KAFKA-4229: after several expiries a second callback ended the reign that the first one had begun (before Kafka 0.11).
+"""KAFKA-4229: after several expiries a second callback ended the term that the first one had begun (before Kafka 0.11).
 
 Each expiry had a callback of its own, and none of them was dropped when the next expiry came first: all of them ran in the
 session that there was in the end.
@@ -6,10 +6,12 @@ session that there was in the end.
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from pytest_kcontroller.controller.controller import Controller
+from pytest_kcontroller.controller.events.event import Event
+from pytest_kcontroller.controller.events.session import RegisterBrokerAndReelect
 from pytest_kcontroller.runtime.seams import Mutant, original, unchanged
 
 END, ANNOUNCE = "controller.end-session", "controller.announce-session"
@@ -29,15 +31,22 @@ def one_callback_per_expiry(controller: Controller) -> None:
     if callbacks == 1:
         unchanged(ANNOUNCE)
     for _ in range(callbacks):
-        controller._put("RegisterBrokerAndReelect", partial(_resign_and_elect, controller))
+        controller.put(ResignAndElect())
 
 
-async def _resign_and_elect(controller: Controller) -> None:
+@dataclass(frozen=True, slots=True)
+class ResignAndElect(Event):
     """An elector that finds its own id in /controller stops there: then nobody acts."""
-    if controller.active:
-        controller._resign("there is a new session")
-    else:
-        await controller._reelect()
+
+    name = RegisterBrokerAndReelect.name
+    metric = RegisterBrokerAndReelect.metric
+
+    async def handle(self, controller: Controller) -> None:
+        if controller.active:
+            controller.resign("there is a new session")
+        else:
+            await controller.resign_if_moved()
+            await controller.elect()
 
 
 MUTANT = Mutant(

@@ -1,19 +1,38 @@
-"""Asking a selector for a leader, and checking its answer before anything is written.
+"""Who leads a partition: a selector is asked, and its answer checked before anything is written.
 
 A selector is a team's own code. What it answers is checked against the rules that keep data safe; if it is bad, or it
 raises, the stock rule of the reason decides, and the answer is recorded with the plugin's name.
+
+Source: kafka.controller.Election and ZkPartitionStateMachine.initializeLeaderAndIsrForPartitions (3.9).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 from pytest_kcontroller.controller.context import Context
 from pytest_kcontroller.hookspecs import LeaderSelector
-from pytest_kcontroller.model.cluster import LeaderAndIsr, TopicPartition
+from pytest_kcontroller.model.cluster import INITIAL_LEADER_EPOCH, Assignment, LeaderAndIsr, TopicPartition
 from pytest_kcontroller.model.election import BrokerTable, ElectionReason, LeaderChoice, PartitionView
 
 Selectors = Mapping[ElectionReason, LeaderSelector]
+
+
+@dataclass(frozen=True, slots=True)
+class Elected:
+    """The state to be written, with the partition epoch that it replaces, and the brokers that get a LeaderAndIsr."""
+
+    state: LeaderAndIsr
+    recipients: tuple[int, ...]
+
+
+def first_leader(context: Context, assignment: Assignment) -> LeaderAndIsr | None:
+    """Of a new partition: the first live replica leads, all live ones are in sync. None: none is live."""
+    live = tuple(replica for replica in assignment.replicas if context.live(replica))
+    if not live:
+        return None
+    return LeaderAndIsr(leader=live[0], leader_epoch=INITIAL_LEADER_EPOCH, isr=live, controller_epoch=context.epoch)
 
 
 class Elections:
@@ -24,20 +43,20 @@ class Elections:
     ) -> None:
         self._chosen, self._stock, self._record, self._unclean = chosen, stock, record, unclean
 
-    def choose(
-        self, context: Context, states: Sequence[tuple[TopicPartition, LeaderAndIsr]], reason: ElectionReason
-    ) -> list[LeaderChoice | None]:
+    def elect(
+        self, context: Context, states: Mapping[TopicPartition, LeaderAndIsr], reason: ElectionReason
+    ) -> Iterator[tuple[TopicPartition, Elected | None]]:
         """An answer per partition, None: nobody. The counts in the view include the choices already made."""
-        counts = context.leaders_of()
+        counts = context.leader_counts()
         table = context.table(counts)
-        choices = []
-        for tp, state in states:
+        for tp, state in states.items():
             choice = self._one(_view(context, tp, state, table, self._unclean(tp.topic)), reason)
-            if choice is not None:
-                counts[state.leader] = counts.get(state.leader, 0) - 1
-                counts[choice.leader] = counts.get(choice.leader, 0) + 1
-            choices.append(choice)
-        return choices
+            if choice is None:
+                yield tp, None
+                continue
+            counts[state.leader] = counts.get(state.leader, 0) - 1
+            counts[choice.leader] = counts.get(choice.leader, 0) + 1
+            yield tp, _elected(context, tp, state, choice)
 
     def _one(self, view: PartitionView, reason: ElectionReason) -> LeaderChoice | None:
         selector = self._chosen[reason]
@@ -67,6 +86,20 @@ def _view(
         unclean_allowed=unclean,
         brokers=table,
     )
+
+
+def _elected(context: Context, tp: TopicPartition, state: LeaderAndIsr, choice: LeaderChoice) -> Elected:
+    elected = LeaderAndIsr(
+        leader=choice.leader,
+        leader_epoch=state.leader_epoch + 1,
+        isr=choice.isr,
+        controller_epoch=context.epoch,
+        partition_epoch=state.partition_epoch,
+        recovering=state.recovering or choice.leader not in state.isr,
+    )
+    registered = context.brokers
+    recipients = choice.recipients or tuple(r for r in context.assignments[tp].replicas if r in registered)
+    return Elected(elected, recipients)
 
 
 def rejection(choice: object, view: PartitionView, reason: ElectionReason) -> str | None:

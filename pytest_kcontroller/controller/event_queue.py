@@ -1,24 +1,12 @@
-"""One unbounded FIFO of events and one consumer (kafka.controller.ControllerEventManager)."""
+"""One unbounded FIFO of events for one consumer (kafka.controller.ControllerEventManager)."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-
-def _nothing() -> None:
-    """Most events may simply be forgotten."""
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """`name` is Kafka's. `handle` runs in the consumer; `preempt` instead of it, if the queue is cleared before."""
-
-    name: str
-    handle: Callable[[], Awaitable[None]]
-    preempt: Callable[[], None] = _nothing
+from pytest_kcontroller.controller.events.event import Event
 
 
 @dataclass(slots=True)

@@ -33,7 +33,7 @@ class Won:
     epoch_version: int
 
 
-async def elect(store: Store, node: int, clock: Clock) -> Won | None:
+async def win(store: Store, node: int, clock: Clock) -> Won | None:
     """None: somebody else has /controller, and it is watched.
 
     An own /controller counts only if this session owns it: then an earlier try went through whose answer was lost. One that

@@ -1,13 +1,17 @@
-"""The partition and the replica state machine as tables (kafka.controller.PartitionStateMachine, ReplicaStateMachine, 3.9).
+"""The partition and the replica state machine as tables, and a transition as a value.
 
 An illegal transition changes nothing and is reported; the other members of a batch go on.
+Source: kafka.controller.PartitionStateMachine, ReplicaStateMachine (3.9), `validPreviousStates`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from pytest_kcontroller.model.election import ElectionReason
 
 
 class PartitionState(StrEnum):
@@ -46,3 +50,32 @@ REPLICA_FROM: Final[Mapping[ReplicaState, frozenset[ReplicaState]]] = {
     _R.DELETION_INELIGIBLE: frozenset({_R.OFFLINE, _R.DELETION_STARTED}),
     _R.NON_EXISTENT: frozenset({_R.DELETION_SUCCESSFUL}),
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionTransition:
+    """`cause` is Kafka's name of the event that wants it; `election` says how a leader is found on the way to Online."""
+
+    target: PartitionState
+    cause: str
+    election: ElectionReason = ElectionReason.OFFLINE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaTransition:
+    """`cause` is Kafka's name of the event that wants it."""
+
+    target: ReplicaState
+    cause: str
+
+
+class Why(StrEnum):
+    """Why a partition or a replica stayed as it was (Kafka: StateChangeFailedException)."""
+
+    ILLEGAL = "it cannot go there from its state"
+    NO_LEADER = "no replica may lead it"
+    NO_STATE = "its state is unknown: there is no znode of it, or none that can be read"
+    VANISHED = "its state znode is gone"
+    EXISTS = "its state znode is there already"
+    TOO_BIG = "its state is over ZooKeeper's packet limit"
+    SUPERSEDED = "a newer controller has written its state"

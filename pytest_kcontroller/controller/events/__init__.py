@@ -1,0 +1,13 @@
+"""One file per event of Kafka's controller: what has happened, what is done about it, what happens if it is preempted.
+
+event                 what all of them are, those of an active controller, those that somebody waits for
+watches               which event a watch puts into the queue
+controller_change     /controller was created or changed, or deleted (Reelect)
+session               a session has ended (Expire), or there is a new one (RegisterBrokerAndReelect)
+broker_change         brokers came, went, or were away for a moment
+broker_modifications  one broker has registered another address
+topic_change          topics came or went
+partition_modifications  one topic has other partitions
+alter_partition       a leader asks for another ISR
+controlled_shutdown   a broker is about to stop
+"""

@@ -1,0 +1,28 @@
+"""BrokerModifications: the data of one broker's registration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_kcontroller.controller.events.event import TermEvent
+from pytest_kcontroller.controller.loading import read_brokers
+from pytest_kcontroller.controller.term import Term
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerModifications(TermEvent):
+    """Source: KafkaController.processBrokerModification. A registration of another life is a BrokerChange's business."""
+
+    broker: int
+
+    name = "BrokerModifications"
+    metric = "LeaderElectionRateAndTimeMs"
+
+    async def act(self, term: Term) -> None:
+        known, now = term.context.brokers.get(self.broker), (await read_brokers(term, [self.broker])).get(self.broker)
+        if known is None or now is None or now.epoch != known.epoch or now == known:
+            return
+        term.channels.remove(now.id)
+        term.channels.add(now)
+        term.context.register(now)
+        term.requests.update_metadata(term.context.registered_ids())

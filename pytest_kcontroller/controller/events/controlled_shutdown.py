@@ -1,0 +1,89 @@
+"""ControlledShutdown: a broker that is about to stop asks that others lead what it leads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_kcontroller.controller.events.event import RequestEvent
+from pytest_kcontroller.controller.term import Term
+from pytest_kcontroller.controller.transitions import (
+    PartitionState,
+    PartitionTransition,
+    ReplicaState,
+    ReplicaTransition,
+)
+from pytest_kcontroller.model.cluster import UNKNOWN_EPOCH, TopicPartition
+from pytest_kcontroller.model.election import ElectionReason
+from pytest_kcontroller.wire.errors import ErrorCode
+from pytest_kcontroller.wire.messages import ControlledShutdownResponse, RemainingPartition
+
+
+@dataclass(frozen=True, slots=True)
+class ControlledShutdown(RequestEvent):
+    """Source: kafka.controller.KafkaController.doControlledShutdown.
+
+    The broker stays shutting down until its registration goes: one that does not stop after all is elected by nobody.
+    """
+
+    name = "ControlledShutdown"
+    metric = "ControlledShutdownRateAndTimeMs"
+
+    async def respond(self, term: Term) -> Any:
+        context, broker = term.context, int(self.request.broker_id)
+        known = context.brokers.get(broker)
+        if known is None:
+            return self.refusal(ErrorCode.BROKER_NOT_AVAILABLE)
+        if UNKNOWN_EPOCH != self.request.broker_epoch < known.epoch:
+            return self.refusal(ErrorCode.STALE_BROKER_EPOCH)
+        context.begin_shutdown(broker)
+        partitions = await self._hand_over(term, broker)
+        leadership = context.leadership
+        remaining = [tp for tp in partitions if leadership[tp].leader == broker]
+        term.record(
+            "controller.controlled-shutdown",
+            broker=broker,
+            broker_epoch=known.epoch,
+            epoch=context.epoch,
+            relieved={str(tp): leadership[tp].partition_epoch for tp in partitions if leadership[tp].leader != broker},
+            remaining=[str(tp) for tp in remaining],
+        )
+        return _response(ErrorCode.NONE, remaining)
+
+    async def _hand_over(self, term: Term, broker: int) -> list[TopicPartition]:
+        """Others lead what it led, in one batch; it stops following the rest, and leaves the ISR.
+
+        Returns the partitions that this was to be done for: those that have other replicas.
+        """
+        context, leadership = term.context, term.context.leadership
+        partitions = [
+            tp for tp in context.hosted_by(broker) if len(context.assignments[tp].replicas) > 1 and tp in leadership
+        ]
+        led: list[TopicPartition] = []
+        followed: list[TopicPartition] = []
+        for tp in partitions:
+            (led if leadership[tp].leader == broker else followed).append(tp)
+        elect = PartitionTransition(
+            target=PartitionState.ONLINE, cause=self.name, election=ElectionReason.CONTROLLED_SHUTDOWN
+        )
+        await term.partitions.transition(led, elect)
+        batch = term.requests.batch()
+        batch.stop_replicas(broker, followed, delete=False)
+        term.requests.send(batch)
+        offline = ReplicaTransition(target=ReplicaState.OFFLINE, cause=self.name)
+        await term.replicas.transition({broker: followed}, offline)
+        return partitions
+
+    @staticmethod
+    def refusal(error: ErrorCode) -> Any:
+        return _response(error)
+
+
+def _response(error: ErrorCode, remaining: Sequence[TopicPartition] = ()) -> Any:
+    return ControlledShutdownResponse(
+        error_code=int(error),
+        remaining_partitions=[
+            RemainingPartition(topic_name=tp.topic, partition_index=tp.partition) for tp in remaining
+        ],
+    )

@@ -1,0 +1,34 @@
+"""PartitionModifications: the data of one topic's znode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_kcontroller.controller.events.event import TermEvent
+from pytest_kcontroller.controller.events.topic_change import create_partitions
+from pytest_kcontroller.controller.loading import read_topics
+from pytest_kcontroller.controller.term import Term
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionModifications(TermEvent):
+    """Source: KafkaController.processPartitionModifications. Only this topic is read; new partitions are created.
+
+    A topic that is deleted comes here too: if it has been made again meanwhile, TopicChange will see nothing new in its
+    name, and nobody else would watch it.
+    """
+
+    topic: str
+
+    name = "PartitionModifications"
+    metric = "TopicChangeRateAndTimeMs"
+
+    async def act(self, term: Term) -> None:
+        context = term.context
+        if not context.has_topic(self.topic):
+            return
+        for topic in await read_topics(term, [self.topic]):
+            context.add_topic(topic.name, topic.topic_id)
+            known = frozenset(tp.partition for tp in context.partitions_of(topic.name))
+            added = {number: replicas for number, replicas in topic.partitions.items() if number not in known}
+            await create_partitions(term, context.assign(topic.name, added), self.name)

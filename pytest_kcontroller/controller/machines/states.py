@@ -1,0 +1,138 @@
+"""State znodes: created and compared-and-set behind the fence, from what the context holds.
+
+ZooKeeper is not asked before a write: the context has each state with its version, and a write that was stale brings what
+is there. What was written, and what was found instead, is in the context when a call returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from pytest_kcontroller.controller.context import Context
+from pytest_kcontroller.controller.fences import fence_of_states
+from pytest_kcontroller.controller.transitions import Why
+from pytest_kcontroller.model.cluster import LeaderAndIsr, TopicPartition
+from pytest_kcontroller.runtime.holds import BEFORE_STATE_WRITE, Holds
+from pytest_kcontroller.zookeeper.session import Create, Node, SetData
+from pytest_kcontroller.zookeeper.store import FencedError, Stale, Store, WriteResult, Written
+from pytest_kcontroller.zookeeper.znodes import (
+    CorruptZnodeError,
+    decode_state,
+    encode_state,
+    state_parents,
+    state_path,
+)
+
+PATHS_RECORDED = 10
+
+States = dict[TopicPartition, LeaderAndIsr]
+Refused = dict[TopicPartition, Why]
+
+
+@dataclass(slots=True)
+class Changed:
+    """What came of a change. A partition that needed none is in none of them."""
+
+    written: States = field(default_factory=dict)
+    """As they are in ZooKeeper now."""
+    stale: list[TopicPartition] = field(default_factory=list)
+    """Somebody has written them since; the context has what is there."""
+    refused: Refused = field(default_factory=dict)
+
+
+class StateZnodes:
+    """The state znodes of one term."""
+
+    def __init__(self, context: Context, store: Store, holds: Holds, record: Callable[..., None]) -> None:
+        self._context, self._store, self._holds, self._record = context, store, holds, record
+
+    async def load(self, tps: Sequence[TopicPartition]) -> None:
+        """Takes over the states that are there and that this term may change."""
+        loaded: States = {}
+        for tp, node in zip(tps, await self._store.get_many([state_path(tp) for tp in tps]), strict=True):
+            state = None if node is None else self._understood(tp, node)
+            if isinstance(state, LeaderAndIsr):
+                loaded[tp] = state
+        self._context.set_leadership(loaded)
+
+    async def create(self, states: Mapping[TopicPartition, LeaderAndIsr]) -> Changed:
+        """Of new partitions, with the znodes above them. Raises FencedError."""
+        if not states:
+            return Changed()
+        await self._holds.reach(BEFORE_STATE_WRITE)
+        for depth in (0, 1):  # they may be there already
+            parents = dict.fromkeys(state_parents(tp)[depth] for tp in states)
+            await self._write([Create(path) for path in parents])
+        results = await self._write([Create(state_path(tp), encode_state(state)) for tp, state in states.items()])
+        changed = self._sorted_out(states, results)
+        changed.refused.update(dict.fromkeys(changed.stale, Why.EXISTS))
+        return changed
+
+    async def change(
+        self, tps: Iterable[TopicPartition], decide: Callable[[States], Mapping[TopicPartition, LeaderAndIsr]]
+    ) -> Changed:
+        """`decide` is given states and answers with those that shall be; whoever was stale is decided anew.
+
+        Raises FencedError.
+        """
+        total = Changed()
+        pending: Iterable[TopicPartition] = tps
+        leadership = self._context.leadership
+        while pending:
+            states: States = {}
+            for tp in pending:
+                if (state := leadership.get(tp)) is None:
+                    total.refused[tp] = Why.NO_STATE
+                else:
+                    states[tp] = state
+            changed = await self.compare_and_set(decide(states))
+            total.written.update(changed.written)
+            total.refused.update(changed.refused)
+            pending = changed.stale
+        return total
+
+    async def compare_and_set(self, states: Mapping[TopicPartition, LeaderAndIsr]) -> Changed:
+        """Once, by the partition epochs in `states`. Raises FencedError."""
+        if not states:
+            return Changed()
+        await self._holds.reach(BEFORE_STATE_WRITE)
+        ops = [SetData(state_path(tp), encode_state(state), state.partition_epoch) for tp, state in states.items()]
+        return self._sorted_out(states, await self._write(ops))
+
+    def _sorted_out(self, states: Mapping[TopicPartition, LeaderAndIsr], results: Sequence[WriteResult]) -> Changed:
+        changed = Changed()
+        found: States = {}
+        for (tp, state), result in zip(states.items(), results, strict=True):
+            if isinstance(result, Written):
+                changed.written[tp] = replace(state, partition_epoch=result.version)
+            elif not isinstance(result, Stale):
+                changed.refused[tp] = Why.TOO_BIG
+            elif result.now is None:
+                changed.refused[tp] = Why.VANISHED
+            elif isinstance(there := self._understood(tp, result.now), LeaderAndIsr):
+                found[tp] = there
+                changed.stale.append(tp)
+            else:
+                changed.refused[tp] = there
+        self._context.set_leadership(changed.written)
+        self._context.set_leadership(found)
+        return changed
+
+    def _understood(self, tp: TopicPartition, node: Node) -> LeaderAndIsr | Why:
+        """A state that this term may change; one of a newer controller is left alone."""
+        try:
+            state = decode_state(tp, node.data, node.stat.version)
+        except CorruptZnodeError as bad:
+            self._record("controller.event-failed", event="read state", error=str(bad))
+            return Why.NO_STATE
+        return state if state.controller_epoch <= self._context.epoch else Why.SUPERSEDED
+
+    async def _write(self, ops: Sequence[Create | SetData]) -> list[WriteResult]:
+        """Fenced. Raises FencedError, and records what was refused."""
+        try:
+            return await self._store.write_each(ops, fence=await fence_of_states(self._context, self._store))
+        except FencedError:
+            paths = [op.path for op in ops[:PATHS_RECORDED]]
+            self._record("controller.fenced", epoch=self._context.epoch, paths=paths, count=len(ops))
+            raise
