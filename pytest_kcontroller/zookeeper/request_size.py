@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pytest_kcontroller.zookeeper import session as port
 
-MAX_REQUEST_BYTES = 1_000_000
-"""ZooKeeper's own limit is 1,048,575 with its headers (jute.maxbuffer); it closes the connection over a larger request."""
+MAX_REQUEST_BYTES = 1_048_575
+"""ZooKeeper's own limit, with headers (jute.maxbuffer); it closes the connection over a larger request."""
 
 _HEADERS_BYTES = 100
 """More than what an operation takes besides its path and data."""

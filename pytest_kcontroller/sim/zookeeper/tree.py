@@ -6,6 +6,7 @@ Rules as of org.apache.zookeeper.server.PrepRequestProcessor and DataTree.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from pytest_kcontroller.zookeeper.session import (
@@ -22,6 +23,7 @@ from pytest_kcontroller.zookeeper.session import (
 )
 
 BAD_ARGUMENTS = -8
+_BAD_PATH = re.compile(r"//|/\.\.?(?:/|$)|[\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\U0010ffff]")
 _RESERVED = ("/", "/zookeeper", "/zookeeper/config", "/zookeeper/quota")
 
 
@@ -226,6 +228,6 @@ def name_of(path: str) -> str:
 
 
 def _check_path(path: str) -> None:
-    """As org.apache.zookeeper.common.PathUtils refuses them, as far as the project's own paths could go wrong."""
-    if (path != "/" and path[-1:] == "/") or path[:1] != "/" or "//" in path:
+    """As org.apache.zookeeper.common.PathUtils refuses them. (A character beyond U+FFFF is two surrogates in Java.)"""
+    if (path != "/" and path[-1:] == "/") or path[:1] != "/" or _BAD_PATH.search(path):
         raise UnexpectedZkError(BAD_ARGUMENTS, path)

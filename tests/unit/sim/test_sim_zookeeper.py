@@ -394,7 +394,7 @@ def test_a_machine_whose_processes_are_killed_keeps_no_connections(world: World)
 def test_a_request_over_the_packet_limit_is_not_sent(world: World) -> None:
     session = world.open("a")
     with pytest.raises(RequestTooBigError):
-        world.ask("a", session, Create("/x", b"x" * 1_000_001))
+        world.ask("a", session, Create("/x", b"x" * 1_048_576))
     with pytest.raises(NoNodeError):
         world.ask("a", session, GetData("/x"))
 

@@ -44,6 +44,9 @@ class _Create(NamedTuple):
 class Create(_Create):
     type: ClassVar[int]
 
+class Create2(_Create):
+    type: ClassVar[int]
+
 class _Delete(NamedTuple):
     path: str
     version: int
