@@ -1,29 +1,53 @@
-"""The HTTP API of toxiproxy 2.12, as far as clients use it: proxies, toxics, populate, reset, version.
+"""The HTTP API of toxiproxy 2.12: proxies, toxics, populate, reset, version.
 
-Statuses, bodies and the content type of errors are the real server's; toxicity is drawn from `--seed`, which the real
-server ignores (Shopify/toxiproxy#610).
+Statuses, bodies and headers are the real server's; docs/toxiproxy.md says what is not. Toxicity is drawn from `--seed`,
+which the real server ignores (Shopify/toxiproxy#610).
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
+import secrets
 from collections.abc import Awaitable, Callable
+from dataclasses import fields
 from typing import Any
 
 from aiohttp import web
 
-from pytest_kcontroller.cluster.toxiproxy.proxy import STREAMS, Placed, Proxy
-from pytest_kcontroller.cluster.toxiproxy.toxics import make
+from pytest_kcontroller.cluster.toxiproxy import bodies
+from pytest_kcontroller.cluster.toxiproxy.addresses import AddressError
+from pytest_kcontroller.cluster.toxiproxy.bodies import BodyError, Struct
+from pytest_kcontroller.cluster.toxiproxy.connection import STREAMS, Placed
+from pytest_kcontroller.cluster.toxiproxy.proxy import ListenError, Proxy
+from pytest_kcontroller.cluster.toxiproxy.toxics import KINDS, Toxic, ToxicError
 
 VERSION = "2.12.0"
 JSON = "application/json"
+NO_SNIFF = {"X-Content-Type-Options": "nosniff"}
+REQUEST_ID = "X-Toxiproxy-Request-Id"
+
+PROXY_FIELDS = {"name": "string", "listen": "string", "upstream": "string", "enabled": "bool"}
+PROXY = Struct("Proxy", "toxiproxy.Proxy", PROXY_FIELDS)
+ENTRY = Struct(".Proxy", "struct { toxiproxy.Proxy }", PROXY_FIELDS)
+TOXIC = Struct(
+    "ToxicWrapper",
+    "toxics.ToxicWrapper",
+    {"name": "string", "type": "string", "stream": "string", "toxicity": "float32", "attributes": "toxics.NoopToxic"},
+)
+TOXIC_DEFAULTS: dict[str, Any] = {"name": "", "type": "", "stream": "downstream", "toxicity": 1.0}
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class ApiError(Exception):
     def __init__(self, status: int, message: str) -> None:
         self.status, self.message = status, message
         super().__init__(message)
+
+    def body(self) -> dict[str, Any]:
+        return {"error": self.message, "status": self.status}
 
 
 class Api:
@@ -32,9 +56,10 @@ class Api:
     def __init__(self, seed: int) -> None:
         self._rng = random.Random(seed)
         self.proxies: dict[str, Proxy] = {}
+        self._changes = asyncio.Lock()  # of which proxies there are
 
     def application(self) -> web.Application:
-        app = web.Application(middlewares=[_errors])
+        app = web.Application(middlewares=[_middleware], client_max_size=0)  # a list of proxies has no limit
         route = app.router.add_route
         route("GET", "/version", self.version)
         route("GET", "/proxies", self.list)
@@ -53,34 +78,47 @@ class Api:
         return app
 
     async def version(self, _: web.Request) -> web.Response:
-        return _answer({"version": VERSION})
+        text = json.dumps({"version": VERSION}) + "\n"
+        return web.Response(text=text, headers={"Content-Type": f"{JSON};charset=utf-8"})
 
     async def list(self, _: web.Request) -> web.Response:
         return _answer({name: _proxy(proxy) for name, proxy in self.proxies.items()})
 
     async def create(self, request: web.Request) -> web.Response:
-        return _answer(_proxy(await self._make(await _body(request))), 201)
+        body = bodies.read(await _body(request), PROXY)
+        _require(body)
+        async with self._changes:
+            if body["name"] in self.proxies:
+                raise ApiError(409, "proxy already exists")
+            proxy = await self._make(body)
+        return _answer(_proxy(proxy), 201)
 
     async def populate(self, request: web.Request) -> web.Response:
-        """As the real server: an equal proxy stays untouched, another of that name is replaced, without its toxics."""
-        wanted = await _body(request, list)
-        for number, entry in enumerate(wanted, 1):
-            for key in ("name", "upstream"):
-                if not entry.get(key):
-                    raise ApiError(400, f"missing required field: {key} at proxy {number}")
-        made = []
-        for entry in wanted:
-            old = self.proxies.get(entry["name"])
-            if old is None or (old.listen, old.upstream) != (entry.get("listen"), entry["upstream"]):
-                if old is not None:
-                    await self.proxies.pop(old.name).stop()
-                old = await self._make(entry)
-            made.append(_proxy(old))
-        return _answer({"proxies": made or None}, 201)
+        """An equal proxy stays untouched, another of that name is replaced, without its toxics; an error ends it, and what
+        was done before it stays."""
+        done: list[Proxy] = []
+        try:
+            entries = _entries(await _body(request))
+            async with self._changes:
+                for entry in entries:
+                    done.append(await self._add_or_replace(entry))
+        except (ApiError, BodyError, AddressError, ListenError) as failed:
+            error = _api_error(failed)
+            proxies = [_proxy(proxy) for proxy in done]
+            return _answer(error.body() | {"proxies": proxies or None}, error.status)
+        return _answer({"proxies": [_proxy(proxy) for proxy in done] or None}, 201)
+
+    async def _add_or_replace(self, entry: dict[str, Any]) -> Proxy:
+        old = self.proxies.get(entry["name"])
+        if old is not None:
+            if not await old.differs(entry.get("listen", ""), entry["upstream"]):
+                return old
+            await old.stop()
+        return await self._make(entry)
 
     async def reset(self, _: web.Request) -> web.Response:
-        for proxy in self.proxies.values():
-            await _start(proxy)
+        for proxy in list(self.proxies.values()):
+            await proxy.start()
             for placed in list(proxy.toxics):
                 await proxy.remove(placed)
         return web.Response(status=204)
@@ -89,38 +127,34 @@ class Api:
         return _answer(_proxy(self._proxy(request)))
 
     async def update(self, request: web.Request) -> web.Response:
-        proxy, body = self._proxy(request), await _body(request)
-        listen, upstream = body.get("listen") or proxy.listen, body.get("upstream") or proxy.upstream
-        enabled = body.get("enabled", proxy.enabled)
-        if (listen, upstream) != (proxy.listen, proxy.upstream):
-            await proxy.stop()
-            proxy.listen, proxy.upstream = listen, upstream
-        if enabled:
-            await _start(proxy)
-        else:
-            await proxy.stop()
+        proxy = self._proxy(request)
+        now: dict[str, Any] = {"listen": proxy.listen, "upstream": proxy.upstream, "enabled": proxy.enabled}
+        body = now | bodies.read(await _body(request), PROXY)
+        await proxy.change(body["listen"], body["upstream"], body["enabled"])
         return _answer(_proxy(proxy))
 
     async def delete(self, request: web.Request) -> web.Response:
-        proxy = self._proxy(request)
-        del self.proxies[proxy.name]
-        await proxy.stop()
+        async with self._changes:
+            proxy = self._proxy(request)
+            del self.proxies[proxy.name]
+            await proxy.stop()
         return web.Response(status=204)
 
     async def list_toxics(self, request: web.Request) -> web.Response:
-        return _answer(_toxics(self._proxy(request)))
+        return _answer([_toxic(placed) for placed in self._proxy(request).ordered_toxics()])
 
     async def add_toxic(self, request: web.Request) -> web.Response:
-        proxy, body = self._proxy(request), await _body(request)
-        stream = body.get("stream") or "downstream"
-        if str(stream).lower() not in STREAMS:
+        proxy, value = self._proxy(request), await _body(request)
+        body = TOXIC_DEFAULTS | bodies.read(value, TOXIC)
+        if body["stream"].lower() not in STREAMS:
             raise ApiError(400, "stream was invalid, can be either upstream or downstream")
-        kind = str(body.get("type") or "")
-        name = body.get("name") or f"{kind}_{stream}"
-        toxic = _make_toxic(kind, body.get("attributes"))
+        if (kind := KINDS.get(body["type"])) is None:
+            raise ApiError(400, "invalid toxic type")
+        name = body["name"] or f"{body['type']}_{body['stream']}"
         if any(placed.name == name for placed in proxy.toxics):
             raise ApiError(409, "toxic already exists")
-        placed = Placed(name, stream, _toxicity(body, 1.0), toxic)
+        toxic = _make_toxic(kind, body.get("attributes"), {})
+        placed = Placed(name, body["stream"], body["toxicity"], toxic)
         await proxy.add(placed)
         return _answer(_toxic(placed))
 
@@ -128,10 +162,13 @@ class Api:
         return _answer(_toxic(self._placed(request)[1]))
 
     async def update_toxic(self, request: web.Request) -> web.Response:
+        """Attributes that are not given stay. After an error all do (the real server keeps those before the wrong one)."""
         proxy, placed = self._placed(request)
-        body = await _body(request)
-        attributes = placed.toxic.attributes() | (body.get("attributes") or {})
-        await proxy.update(placed, _make_toxic(placed.toxic.kind, attributes), _toxicity(body, placed.toxicity))
+        kind = type(placed.toxic)
+        target = Struct("", "struct", {"toxicity": "float32", "attributes": f"toxics.{kind.go_name}"})
+        body = bodies.read(await _body(request), target)
+        toxic = _make_toxic(kind, body.get("attributes"), placed.toxic.attributes())
+        await proxy.update(placed, toxic, body.get("toxicity", placed.toxicity))
         return _answer(_toxic(placed))
 
     async def remove_toxic(self, request: web.Request) -> web.Response:
@@ -140,14 +177,10 @@ class Api:
         return web.Response(status=204)
 
     async def _make(self, body: dict[str, Any]) -> Proxy:
-        for key in ("name", "upstream"):
-            if not body.get(key):
-                raise ApiError(400, f"missing required field: {key}")
-        if body["name"] in self.proxies:
-            raise ApiError(409, "proxy already exists")
-        proxy = Proxy(body["name"], body.get("listen") or "[::]:0", body["upstream"], self._rng)
+        """A failed start leaves none behind."""
+        proxy = Proxy(body["name"], body.get("listen", ""), body["upstream"], self._rng)
         if body.get("enabled", True):
-            await _start(proxy)
+            await proxy.start()
         self.proxies[proxy.name] = proxy
         return proxy
 
@@ -165,56 +198,75 @@ class Api:
 
 
 @web.middleware
-async def _errors(
-    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
-) -> web.StreamResponse:
-    if request.headers.get("User-Agent", "").startswith("Mozilla/"):
-        return web.Response(status=403, text="User agent not allowed\n")
-    try:
-        return await handler(request)
-    except ApiError as error:
-        text = json.dumps({"error": error.message, "status": error.status}, separators=(",", ":")) + "\n"
-        return web.Response(status=error.status, text=text, headers={"X-Content-Type-Options": "nosniff"})
-    except web.HTTPNotFound:
-        return web.Response(status=404, text="404 page not found\n")
-    except web.HTTPMethodNotAllowed:
+async def _middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """What there is no path or method for is answered before all else, and has no id: as the real router does it."""
+    unrouted = request.match_info.http_exception
+    if isinstance(unrouted, web.HTTPMethodNotAllowed):
         return web.Response(status=405)
+    if unrouted is not None:
+        return _plain(404, "404 page not found")
+    if request.headers.get("User-Agent", "").startswith("Mozilla/"):
+        response: web.StreamResponse = _plain(403, "User agent not allowed")
+    else:
+        try:
+            response = await handler(request)
+        except (ApiError, BodyError, AddressError, ListenError) as failed:
+            error = _api_error(failed)
+            response = _plain(error.status, _compact(error.body()))
+    response.headers[REQUEST_ID] = secrets.token_hex(10)
+    return response
 
 
-async def _body(request: web.Request, kind: type[Any] = dict) -> Any:
-    raw = await request.read()
+def _api_error(failed: Exception) -> ApiError:
+    if isinstance(failed, ApiError):
+        return failed
+    if isinstance(failed, BodyError):
+        return ApiError(400, f"bad request body: {failed}")
+    return ApiError(500, str(failed))
+
+
+def _plain(status: int, text: str) -> web.Response:
+    return web.Response(status=status, text=f"{text}\n", headers=NO_SNIFF)
+
+
+def _answer(value: Any, status: int = 200) -> web.Response:
+    return web.Response(status=status, body=_compact(value).encode(), headers={"Content-Type": JSON})
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+async def _body(request: web.Request) -> Any:
+    return bodies.parse(await request.read())
+
+
+def _require(body: dict[str, Any], where: str = "") -> None:
+    for key in ("name", "upstream"):
+        if not body.get(key):
+            raise ApiError(400, f"missing required field: {key}{where}")
+
+
+def _entries(value: Any) -> list[dict[str, Any]]:
+    """Of /populate; nothing is made if one of them is wrong. Raises BodyError, ApiError."""
+    if value is not None and not isinstance(value, list):
+        raise BodyError("json: cannot unmarshal what is no list of proxies")
+    entries = [bodies.read(entry, ENTRY) for entry in value or ()]
+    for number, entry in enumerate(entries, 1):
+        _require(entry, f" at proxy {number}")
+    return entries
+
+
+def _make_toxic(kind: type[Toxic], value: Any, given: dict[str, int]) -> Toxic:
+    """`value` is what the body has for `attributes`: it goes over what is `given`. Raises BodyError."""
+    names = {field.name: kind.go_type for field in fields(kind)}
+    target = Struct(f"{kind.go_name}.attributes", f"toxics.{kind.go_name}", names)
+    toxic = kind(**(given | bodies.read(value, target)))
     try:
-        value = json.loads(raw) if raw else None
-    except ValueError as bad:
-        raise ApiError(400, f"bad request body: {bad}") from None
-    if not isinstance(value, kind):
-        raise ApiError(400, f"bad request body: {'EOF' if not raw else 'not what this path takes'}")
-    return value
-
-
-async def _start(proxy: Proxy) -> None:
-    try:
-        await proxy.start()
-    except OSError as taken:
-        reason = "bind: address already in use" if taken.errno == 98 else f"bind: {taken.strerror or taken}"
-        raise ApiError(500, f"listen tcp {proxy.listen}: {reason}") from None
-    except ValueError as bad:
-        raise ApiError(500, str(bad)) from None
-
-
-def _make_toxic(kind: str, attributes: Any) -> Any:
-    try:
-        toxic = make(kind, attributes)
-    except ValueError as bad:
-        raise ApiError(400, f"bad request body: {bad}") from None
-    if toxic is None:
-        raise ApiError(400, "invalid toxic type")
+        toxic.check()
+    except ToxicError as bad:
+        raise BodyError(str(bad)) from None
     return toxic
-
-
-def _toxicity(body: dict[str, Any], default: float) -> float:
-    value = body.get("toxicity", default)
-    return float(default if value is None else value)
 
 
 def _proxy(proxy: Proxy) -> dict[str, Any]:
@@ -223,12 +275,8 @@ def _proxy(proxy: Proxy) -> dict[str, Any]:
         "listen": proxy.listen,
         "upstream": proxy.upstream,
         "enabled": proxy.enabled,
-        "toxics": _toxics(proxy),
+        "toxics": [_toxic(placed) for placed in proxy.ordered_toxics()],
     }
-
-
-def _toxics(proxy: Proxy) -> list[dict[str, Any]]:
-    return [_toxic(placed) for stream in STREAMS for placed in proxy.placed(stream)]
 
 
 def _toxic(placed: Placed) -> dict[str, Any]:
@@ -240,8 +288,3 @@ def _toxic(placed: Placed) -> dict[str, Any]:
         "stream": placed.stream,
         "toxicity": toxicity,
     }
-
-
-def _answer(value: Any, status: int = 200) -> web.Response:
-    text = json.dumps(value, separators=(",", ":")) + "\n"
-    return web.Response(status=status, text=text, content_type=JSON, charset="utf-8")

@@ -1,85 +1,57 @@
-"""Toxics: what happens to the bytes of one direction of a connection.
+"""Toxics: what happens to the bytes of one direction of a connection. Behaviour and defaults are the real server's.
 
-A toxic is a stage of a pipe: `await run(source, sink)` until `source` ends (b""), then ends `sink`. Stages are restarted
-when a toxic is added, changed or removed, so none may keep bytes that it has taken: what it cannot pass on in time, it
-passes on when it is cancelled (`latency`), as the real server does.
+A toxic is settings alone, the attributes of the HTTP API; what belongs to one connection is in its Stub. `run` passes
+chunks from `stub.source` to `stub.sink` until the stream ends, and is cancelled and started again when a toxic beside it is
+added, changed or removed: what it has in its hands goes on (`push`) or back (`put_back`) then. A toxic that closes the
+connection ends the stream: what it let pass before still arrives.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
-from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import ClassVar
+
+from pytest_kcontroller.cluster.toxiproxy.pipes import Chunk, Pipe, Sink
+
+LATE_S = 0.05
+"""A rate is kept by the clock. By so much time the loop, or a reader, may be late and the rate is made up for afterwards."""
 
 
-class Pipe:
-    """Chunks between two stages. b"" is the end of the stream. Bounded, so that a slow reader slows its writer."""
-
-    LIMIT = 4
-
-    def __init__(self) -> None:
-        self._chunks: deque[bytes] = deque()
-        self._changed = asyncio.Event()
-
-    async def put(self, chunk: bytes) -> None:
-        """Waits while it is full. A cancelled caller's chunk is in it all the same: nobody else has it."""
-        try:
-            while len(self._chunks) >= self.LIMIT:
-                self._changed.clear()
-                await self._changed.wait()
-        finally:
-            self.push(chunk)
-
-    async def get(self) -> bytes:
-        while not self._chunks:
-            self._changed.clear()
-            await self._changed.wait()
-        chunk = self._chunks.popleft()
-        self._changed.set()
-        return chunk
-
-    def put_back(self, chunk: bytes) -> None:
-        self._chunks.appendleft(chunk)
-        self._changed.set()
-
-    def push(self, chunk: bytes) -> None:
-        """Past the limit: for what a cancelled stage has in its hands."""
-        self._chunks.append(chunk)
-        self._changed.set()
-
-    async def drained(self) -> None:
-        """Until the next stage has taken everything."""
-        while self._chunks:
-            self._changed.clear()
-            await self._changed.wait()
-
-    @property
-    def empty(self) -> bool:
-        return not self._chunks
+class ToxicError(Exception):
+    """Attributes that cannot work."""
 
 
-class CloseConnection(Exception):
-    """The toxic wants the whole connection closed; `reset`: with RST instead of FIN."""
+@dataclass(slots=True)
+class Stub:
+    """A toxic's place in one line. `passed`: bytes that a limit let through, kept over interruptions."""
 
-    def __init__(self, *, reset: bool = False) -> None:
-        self.reset = reset
-        super().__init__()
+    source: Pipe
+    sink: Sink
+    rng: random.Random
+    passed: int = 0
 
 
 @dataclass(slots=True)
 class Toxic:
-    """The base class is the stage without a toxic. Fields of subclasses are the attributes of the HTTP API (integers)."""
+    """The base class is `noop`. Fields of subclasses are the attributes of the HTTP API."""
 
     kind: ClassVar[str] = "noop"
+    go_name: ClassVar[str] = "NoopToxic"
+    go_type: ClassVar[str] = "int64"
+    buffer: ClassVar[int] = 16
+    """So many chunks wait before it."""
     closes_when_removed: ClassVar[bool] = False
 
-    async def run(self, source: Pipe, sink: Pipe, state: dict[str, int], rng: random.Random) -> None:
-        while chunk := await source.get():
-            await sink.put(chunk)
-        await sink.put(b"")
+    def check(self) -> None:
+        """Raises ToxicError."""
+
+    async def run(self, stub: Stub) -> None:
+        while (chunk := await stub.source.get()) is not None:
+            await stub.sink.put(chunk)
+        await stub.sink.put(None)
 
     def attributes(self) -> dict[str, int]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -90,45 +62,27 @@ class Latency(Toxic):
     """Each chunk is passed on `latency` +- `jitter` ms after it was read, in order."""
 
     kind = "latency"
-    LIMIT: ClassVar[int] = 1024
-    """So many chunks wait at once, as in the real server: a delay does not lower the throughput."""
-
+    go_name = "LatencyToxic"
+    buffer = 1024  # as in the real server: a delay does not lower the throughput
     latency: int = 0
     jitter: int = 0
 
-    async def run(self, source: Pipe, sink: Pipe, state: dict[str, int], rng: random.Random) -> None:
+    async def run(self, stub: Stub) -> None:
         loop = asyncio.get_running_loop()
-        waiting: deque[tuple[float, bytes]] = deque()
-        arrived, left = asyncio.Event(), asyncio.Event()
+        while (chunk := await stub.source.get()) is not None:
+            due = chunk.at + self._delay_s(stub.rng)
+            try:
+                if (left := due - loop.time()) > 0:
+                    await asyncio.sleep(left)
+            except asyncio.CancelledError:
+                stub.sink.push(chunk)
+                raise
+            await stub.sink.put(Chunk(chunk.data, due))  # the next latency counts from here
+        await stub.sink.put(None)
 
-        async def take() -> None:
-            while True:
-                while len(waiting) >= self.LIMIT:
-                    left.clear()
-                    await left.wait()
-                chunk = await source.get()
-                spread = rng.uniform(-self.jitter, self.jitter) if self.jitter else 0.0
-                waiting.append((loop.time() + (self.latency + spread) / 1000, chunk))
-                arrived.set()
-                if not chunk:
-                    return
-
-        taker = loop.create_task(take())
-        try:
-            while True:
-                while not waiting:
-                    arrived.clear()
-                    await arrived.wait()
-                await asyncio.sleep(max(0.0, waiting[0][0] - loop.time()))
-                chunk = waiting.popleft()[1]
-                left.set()
-                await sink.put(chunk)
-                if not chunk:
-                    return
-        finally:
-            taker.cancel()
-            for _, chunk in waiting:
-                sink.push(chunk)
+    def _delay_s(self, rng: random.Random) -> float:
+        spread = rng.randrange(-self.jitter, self.jitter) if self.jitter > 0 else 0
+        return (self.latency + spread) / 1000
 
 
 @dataclass(slots=True)
@@ -136,54 +90,79 @@ class Timeout(Toxic):
     """Drops everything; after `timeout` ms of silence the connection is closed (0: never)."""
 
     kind = "timeout"
+    go_name = "TimeoutToxic"
     closes_when_removed = True
     timeout: int = 0
 
-    async def run(self, source: Pipe, sink: Pipe, state: dict[str, int], rng: random.Random) -> None:
-        while True:
-            try:
-                async with asyncio.timeout(self.timeout / 1000 if self.timeout > 0 else None):
-                    if not await source.get():
-                        raise CloseConnection
-            except TimeoutError:
-                raise CloseConnection from None
+    async def run(self, stub: Stub) -> None:
+        silence_s = self.timeout / 1000 if self.timeout > 0 else None
+        try:
+            while True:
+                async with asyncio.timeout(silence_s):
+                    if await stub.source.get() is None:
+                        break
+        except TimeoutError:
+            pass
+        await stub.sink.put(None)
 
 
 @dataclass(slots=True)
 class ResetPeer(Toxic):
-    """After the first data in this direction and `timeout` ms more, the connection is reset."""
+    """`timeout` ms after the first data in this direction the connection is closed; with RST, if it is younger than the
+    toxic (proxy.py)."""
 
     kind = "reset_peer"
+    go_name = "ResetToxic"
     timeout: int = 0
 
-    async def run(self, source: Pipe, sink: Pipe, state: dict[str, int], rng: random.Random) -> None:
-        await source.get()
-        await asyncio.sleep(self.timeout / 1000)
-        raise CloseConnection(reset=True)
+    async def run(self, stub: Stub) -> None:
+        chunk = await stub.source.get()
+        try:
+            await asyncio.sleep(max(0, self.timeout) / 1000)
+        except asyncio.CancelledError:
+            stub.source.put_back(chunk)
+            raise
+        await stub.sink.put(None)
 
 
 @dataclass(slots=True)
 class Bandwidth(Toxic):
-    """`rate` KB/s; 0 passes nothing, as the real server does."""
+    """`rate` KB/s (1 KB: 1000 bytes). 0 passes nothing, not even the end of the stream behind a chunk."""
 
     kind = "bandwidth"
+    go_name = "BandwidthToxic"
     rate: int = 0
 
-    async def run(self, source: Pipe, sink: Pipe, state: dict[str, int], rng: random.Random) -> None:
-        while chunk := await source.get():
-            step = max(1, self.rate * 100)
-            while chunk:
-                part = chunk[:step]
-                try:
-                    if self.rate <= 0:
-                        await asyncio.Event().wait()
-                    await asyncio.sleep(len(part) / (self.rate * 1000))
-                except asyncio.CancelledError:
-                    source.put_back(chunk)
-                    raise
-                chunk = chunk[step:]
-                await _put(sink, part, source, chunk)
-        await sink.put(b"")
+    async def run(self, stub: Stub) -> None:
+        loop = asyncio.get_running_loop()
+        free = 0.0  # when the line has nothing more to carry
+        while True:
+            was_idle = stub.source.is_empty
+            chunk = await stub.source.get()
+            if chunk is None:
+                break
+            free = max(free, chunk.at if was_idle else loop.time() - LATE_S)
+            free = await self._carry(stub, chunk, free)
+        await stub.sink.put(None)
+
+    async def _carry(self, stub: Stub, chunk: Chunk, free: float) -> float:
+        """In steps of 100 ms. The time at which the line is free again."""
+        loop = asyncio.get_running_loop()
+        data, step = chunk.data, max(1, self.rate * 100)
+        while data:
+            try:
+                if self.rate <= 0:
+                    await asyncio.Event().wait()
+                part = data[:step]
+                free += len(part) / (self.rate * 1000)
+                if (left := free - loop.time()) > 0:
+                    await asyncio.sleep(left)
+            except asyncio.CancelledError:
+                stub.source.put_back(Chunk(data, chunk.at))
+                raise
+            data = data[step:]
+            await _pass(stub, Chunk(part, chunk.at), Chunk(data, chunk.at))
+        return free
 
 
 @dataclass(slots=True)
@@ -191,94 +170,99 @@ class SlowClose(Toxic):
     """The end of the stream is passed on after `delay` ms."""
 
     kind = "slow_close"
+    go_name = "SlowCloseToxic"
     delay: int = 0
 
-    async def run(self, source: Pipe, sink: Pipe, state: dict[str, int], rng: random.Random) -> None:
-        while chunk := await source.get():
-            await sink.put(chunk)
+    async def run(self, stub: Stub) -> None:
+        while (chunk := await stub.source.get()) is not None:
+            await stub.sink.put(chunk)
         try:
-            await asyncio.sleep(self.delay / 1000)
+            await asyncio.sleep(max(0, self.delay) / 1000)
         except asyncio.CancelledError:
-            source.put_back(b"")
+            stub.source.put_back(None)
             raise
-        await sink.put(b"")
+        await stub.sink.put(None)
 
 
 @dataclass(slots=True)
 class LimitData(Toxic):
-    """Passes `bytes`, then closes; counted per connection, over changes of the toxics."""
+    """Passes `bytes`, then closes; counted for each connection, from when it has the toxic, over changes of it."""
 
     kind = "limit_data"
+    go_name = "LimitDataToxic"
     bytes: int = 0
 
-    async def run(self, source: Pipe, sink: Pipe, state: dict[str, int], rng: random.Random) -> None:
-        while chunk := await source.get():
-            left = self.bytes - state.get("passed", 0)
-            if part := chunk[: max(0, left)]:
-                await sink.put(part)
-                state["passed"] = state.get("passed", 0) + len(part)
-            if len(chunk) >= left:
-                await sink.drained()
-                raise CloseConnection
-        await sink.put(b"")
+    async def run(self, stub: Stub) -> None:
+        while (chunk := await stub.source.get()) is not None:
+            if part := chunk.data[: max(0, self.bytes - stub.passed)]:
+                stub.passed += len(part)
+                await stub.sink.put(Chunk(part, chunk.at))
+            if stub.passed >= self.bytes:
+                break
+        await stub.sink.put(None)
 
 
 @dataclass(slots=True)
 class Slicer(Toxic):
-    """Chunks are passed on in parts of `average_size` +- `size_variation` bytes, `delay` microseconds after each."""
+    """Chunks are halved, +- `size_variation` bytes, until no part is above `average_size` + `size_variation`; `delay`
+    microseconds after each part."""
 
     kind = "slicer"
+    go_name = "SlicerToxic"
+    go_type = "int"
     average_size: int = 0
     size_variation: int = 0
     delay: int = 0
 
-    def __post_init__(self) -> None:
-        # The real server takes them and ends with a stack overflow at the first byte.
-        if self.average_size < 1 or not 0 <= self.size_variation < self.average_size:
-            raise ValueError("slicer needs average_size >= 1 and 0 <= size_variation < average_size")
+    def check(self) -> None:
+        # The real server takes them, and ends with a stack overflow or a bad slice at the first byte.
+        if self.average_size + self.size_variation < 1 or self.size_variation > self.average_size + 1:
+            raise ToxicError("slicer needs average_size + size_variation >= 1 and size_variation <= average_size + 1")
 
-    async def run(self, source: Pipe, sink: Pipe, state: dict[str, int], rng: random.Random) -> None:
-        while chunk := await source.get():
-            while chunk:
-                size = self.average_size + rng.randint(-self.size_variation, self.size_variation)
-                part, chunk = chunk[:size], chunk[size:]
-                await _put(sink, part, source, chunk)
+    async def run(self, stub: Stub) -> None:
+        while (chunk := await stub.source.get()) is not None:
+            begin = 0
+            for end in self._cuts(len(chunk.data), stub.rng):
+                rest = Chunk(chunk.data[end:], chunk.at)
+                await _pass(stub, Chunk(chunk.data[begin:end], chunk.at), rest)
+                begin = end
                 if self.delay > 0:
                     try:
                         await asyncio.sleep(self.delay / 1e6)
                     except asyncio.CancelledError:
-                        _give_back(source, chunk)
+                        _give_back(stub, rest)
                         raise
-        await sink.put(b"")
+        await stub.sink.put(None)
+
+    def _cuts(self, size: int, rng: random.Random) -> Iterator[int]:
+        """Where the parts of a chunk end, in order; none is empty."""
+        spread, begin, ends = self.size_variation, 0, [size]
+        while ends:
+            length = ends[-1] - begin
+            if length - self.average_size > spread:
+                middle = begin + length // 2
+                ends.append(middle + rng.randrange(-spread, spread) if spread > 0 else middle)
+            elif length > 0:
+                begin = ends.pop()
+                yield begin
+            else:
+                ends.pop()
 
 
-async def _put(sink: Pipe, part: bytes, source: Pipe, rest: bytes) -> None:
-    """Passes `part` on; if the stage is cancelled meanwhile, `rest` waits in `source` for the next one."""
+async def _pass(stub: Stub, part: Chunk, rest: Chunk) -> None:
+    """Puts `part`; if the stage is cancelled meanwhile, `rest` waits in the source for the next one."""
     try:
-        await sink.put(part)
+        await stub.sink.put(part)
     except asyncio.CancelledError:
-        _give_back(source, rest)
+        _give_back(stub, rest)
         raise
 
 
-def _give_back(source: Pipe, rest: bytes) -> None:
-    if rest:
-        source.put_back(rest)
+def _give_back(stub: Stub, rest: Chunk) -> None:
+    if rest.data:
+        stub.source.put_back(rest)
 
 
 KINDS: Mapping[str, type[Toxic]] = {
     kind.kind: kind for kind in (Toxic, Latency, Timeout, ResetPeer, Bandwidth, SlowClose, LimitData, Slicer)
 }
-
-
-def make(kind: str, attributes: Mapping[str, Any] | None) -> Toxic | None:
-    """None: there is no such kind. Missing attributes are 0, unknown ones are ignored. Raises ValueError for bad ones."""
-    if (found := KINDS.get(kind)) is None:
-        return None
-    given = {}
-    for field in fields(found):
-        value = (attributes or {}).get(field.name, 0)
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise ValueError(f"json: cannot unmarshal {value!r} into {kind}.{field.name} of type int")
-        given[field.name] = value
-    return found(**given)

@@ -1,0 +1,92 @@
+"""What the embedded server does better than the real one, each with its reason."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from pytest_kcontroller.cluster.timing import scaled
+from tests.tools.toxiproxy_servers import (
+    QUIET_S,
+    Server,
+    Upstream,
+    embedded,
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "attributes"),
+    [("latency", {"latency": 1}), ("bandwidth", {"rate": 1_000_000}), ("slicer", {"average_size": 4000})],
+)
+def test_a_reader_that_does_not_read_holds_its_writer_back_and_loses_nothing(
+    upstream: Upstream, kind: str, attributes: dict[str, int]
+) -> None:
+    """The real server hangs here: a change waits for links that are stuck (Shopify/toxiproxy#159)."""
+    with embedded() as server:
+        held_back(server, upstream, {"name": "t", "type": kind, "stream": "upstream", "attributes": attributes})
+
+
+def held_back(server: Server, upstream: Upstream, toxic: dict[str, object]) -> None:
+    wanted = {"name": "p", "upstream": upstream.address, "listen": "127.0.0.1:0"}
+    proxy = server.call("POST", "/proxies", wanted).json()
+    near, far = upstream.connect(proxy["listen"])
+    near.settimeout(QUIET_S)
+    sent = 0
+    block = b"".join(number.to_bytes(4, "big") for number in range(16_384))
+    with pytest.raises(TimeoutError):
+        while sent < 200 * 2**20:
+            sent += near.send(block[sent % len(block) :])
+    for change in (toxic, {"name": "n", "type": "noop", "stream": "upstream"}):
+        assert server.call("POST", "/proxies/p/toxics", change).status_code == 200
+    for name in ("n", "t"):
+        assert server.call("DELETE", f"/proxies/p/toxics/{name}").status_code == 204
+    got = bytearray()
+    while len(got) < sent:
+        chunk = far.recv(2**20)
+        assert chunk, f"{len(got)} of {sent} bytes"
+        got += chunk
+    assert bytes(got) == (block * (sent // len(block) + 1))[:sent]
+
+
+@pytest.mark.parametrize(
+    ("average", "variation"), [(0, 0), (1, -1), (-1, 0), (10, 12), (0, 2), (-1, 2)], ids=lambda number: str(number)
+)
+def test_a_slicer_that_ends_the_real_server_is_refused(upstream: Upstream, average: int, variation: int) -> None:
+    toxic = {"type": "slicer", "attributes": {"average_size": average, "size_variation": variation}}
+    with embedded() as server:
+        server.call("POST", "/proxies", {"name": "p", "upstream": upstream.address, "listen": "127.0.0.1:0"})
+        words = "slicer needs average_size + size_variation >= 1 and size_variation <= average_size + 1"
+        server.fails(400, f"bad request body: {words}", "POST", "/proxies/p/toxics", toxic)
+        assert server.call("GET", "/proxies/p/toxics").json() == []
+
+
+def test_toxicity_is_drawn_from_the_seed(upstream: Upstream) -> None:
+    drawn = []
+    for seed in (7, 7, 8):
+        with embedded("--seed", str(seed)) as server:
+            proxy = server.call(
+                "POST", "/proxies", {"name": "p", "upstream": upstream.address, "listen": "127.0.0.1:0"}
+            )
+            toxic = {"type": "limit_data", "stream": "upstream", "toxicity": 0.5}
+            server.call("POST", "/proxies/p/toxics", toxic)
+            cut = ""
+            for _ in range(24):
+                near, far = upstream.connect(proxy.json()["listen"])
+                near.sendall(b"x")
+                cut += "." if far.recv(1) else "L"
+            drawn.append(cut)
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert {".", "L"} == set(drawn[0])
+
+
+def test_a_port_that_is_taken_is_one_sentence() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        command = [sys.executable, "-m", "pytest_kcontroller.cluster.toxiproxy", "--port", str(port)]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=scaled(30), check=False)
+    assert ended.returncode == 6
+    assert ended.stderr.startswith(f"cannot listen on 127.0.0.1:{port}: ")
+    assert len(ended.stderr.splitlines()) == 1
