@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from pytest_kcontroller.broker.isr import IsrSender
@@ -20,9 +20,9 @@ from pytest_kcontroller.wire.messages import (
     StopReplicaPartitionError,
     StopReplicaResponse,
     UpdateMetadataResponse,
-    topic_id_text,
 )
 from pytest_kcontroller.wire.server import Handler
+from pytest_kcontroller.wire.topic_ids import topic_id_text
 
 PLAINTEXT = 0
 
@@ -130,7 +130,9 @@ class BrokerHalf:
 
     async def _update_metadata(self, request: Any) -> Any:
         if (error := self._admit(request)) == ErrorCode.NONE:
-            self.metadata.update(request.controller_id, request.controller_epoch, *_told(request))
+            self.metadata.update(
+                request.controller_id, request.controller_epoch, _live_brokers(request), _partition_metadata(request)
+            )
             self.isr.wake()
         return UpdateMetadataResponse(error_code=int(error))
 
@@ -156,23 +158,11 @@ def _leader_orders(topic: Any) -> Iterator[LeaderOrder]:
             topic_id=topic_id,
             leader=state.leader,
             leader_epoch=state.leader_epoch,
-            isr=tuple(state.isr),
+            isr=state.isr,
             partition_epoch=state.partition_epoch,
-            replicas=tuple(state.replicas),
+            replicas=state.replicas,
             controller_epoch=state.controller_epoch,
         )
-
-
-def _told(request: Any) -> tuple[Sequence[Broker], Sequence[tuple[TopicPartition, PartitionMetadata]]]:
-    """The live brokers and the partitions: read once for all brokers that share the request (wire.codec.Common)."""
-    common = getattr(request, "common", None)
-    told: tuple[tuple[Broker, ...], tuple[tuple[TopicPartition, PartitionMetadata], ...]] | None
-    told = None if common is None else common.told
-    if told is None:
-        told = tuple(_live_brokers(request)), tuple(_partition_metadata(request))
-        if common is not None:
-            common.told = told
-    return told
 
 
 def _live_brokers(request: Any) -> Iterator[Broker]:
@@ -190,10 +180,10 @@ def _partition_metadata(request: Any) -> Iterator[tuple[TopicPartition, Partitio
                 PartitionMetadata(
                     leader=state.leader,
                     leader_epoch=state.leader_epoch,
-                    isr=tuple(state.isr),
+                    isr=state.isr,
                     partition_epoch=state.zk_version,
                     controller_epoch=state.controller_epoch,
-                    replicas=tuple(state.replicas),
-                    offline_replicas=tuple(state.offline_replicas),
+                    replicas=state.replicas,
+                    offline_replicas=state.offline_replicas,
                 ),
             )

@@ -21,9 +21,8 @@ from pytest_kcontroller.wire.messages import (
     AlterPartitionPartition,
     AlterPartitionRequest,
     AlterPartitionTopic,
-    topic_id_text,
-    topic_uuid,
 )
+from pytest_kcontroller.wire.topic_ids import topic_id_text, topic_uuid
 
 FIRST_PAUSE_US = 50_000
 LONGEST_PAUSE_US = 1_000_000
@@ -124,7 +123,7 @@ class IsrSender:
             IsrAnswer(
                 leader_epoch=partition.leader_epoch,
                 partition_epoch=partition.partition_epoch,
-                isr=tuple(partition.isr),
+                isr=partition.isr,
             ),
         )
         if changed is not None:

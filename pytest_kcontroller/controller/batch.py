@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_kcontroller.controller.context import Context
 from pytest_kcontroller.model.cluster import LeaderAndIsr, TopicPartition
-from pytest_kcontroller.wire.codec import Common
+from pytest_kcontroller.wire.codec import encode_once
 from pytest_kcontroller.wire.messages import (
     LeaderAndIsrLiveLeader,
     LeaderAndIsrPartitionState,
@@ -25,8 +25,8 @@ from pytest_kcontroller.wire.messages import (
     UpdateMetadataPartitionState,
     UpdateMetadataRequest,
     UpdateMetadataTopicState,
-    topic_uuid,
 )
+from pytest_kcontroller.wire.topic_ids import topic_uuid
 
 PLAINTEXT = 0
 
@@ -89,11 +89,9 @@ class Batch:
             yield broker, self._build_leader_and_isr(broker)
         metadata_to = sorted(registered if self._metadata_to_all else (b for b in self._metadata_to if b in registered))
         if metadata_to:
-            topics, live, common = self._metadata_topics(), self._live_brokers(), Common()
+            topics, live = self._metadata_topics(), self._live_brokers()
             for broker in metadata_to:
-                request = self._request(UpdateMetadataRequest, broker, topic_states=topics, live_brokers=live)
-                request.common = common
-                yield broker, request
+                yield broker, self._request(UpdateMetadataRequest, broker, topic_states=topics, live_brokers=live)
         for broker in sorted(b for b in self._stop if b in registered):
             yield broker, self._build_stop(broker)
 
@@ -117,11 +115,11 @@ class Batch:
                     controller_epoch=state.controller_epoch,
                     leader=state.leader,
                     leader_epoch=state.leader_epoch,
-                    isr=list(state.isr),
+                    isr=state.isr,
                     partition_epoch=state.partition_epoch,
-                    replicas=list(assignment.replicas),
-                    adding_replicas=list(assignment.adding),
-                    removing_replicas=list(assignment.removing),
+                    replicas=assignment.replicas,
+                    adding_replicas=assignment.adding,
+                    removing_replicas=assignment.removing,
                     is_new=is_new,
                     leader_recovery_state=int(state.recovering),
                 )
@@ -151,14 +149,16 @@ class Batch:
                     controller_epoch=state.controller_epoch,
                     leader=state.leader,
                     leader_epoch=state.leader_epoch,
-                    isr=list(state.isr),
+                    isr=state.isr,
                     zk_version=state.partition_epoch,
-                    replicas=list(assignment.replicas),
-                    offline_replicas=[r for r in assignment.replicas if not self._context.live(r)],
+                    replicas=assignment.replicas,
+                    offline_replicas=tuple(r for r in assignment.replicas if not self._context.live(r)),
                 )
             )
         return [
-            UpdateMetadataTopicState(topic_name=name, topic_id=self._topic_id(name), partition_states=partitions)
+            encode_once(
+                UpdateMetadataTopicState(topic_name=name, topic_id=self._topic_id(name), partition_states=partitions)
+            )
             for name, partitions in topics.items()
         ]
 
@@ -198,5 +198,5 @@ class Batch:
             ],
         )
 
-    def _topic_id(self, topic: str) -> Any:
+    def _topic_id(self, topic: str) -> bytes:
         return topic_uuid(self._context.topic_id(topic))

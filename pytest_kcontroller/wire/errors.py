@@ -1,4 +1,4 @@
-"""Error codes that cross the wire (Kafka 3.9, org.apache.kafka.common.protocol.Errors); only those that we use."""
+"""Error codes that cross the wire (Kafka 3.9, org.apache.kafka.common.protocol.Errors; only those that we use)."""
 
 from __future__ import annotations
 
@@ -21,3 +21,7 @@ class ErrorCode(IntEnum):
     INCONSISTENT_TOPIC_ID = 103
     INELIGIBLE_REPLICA = 107
     NEW_LEADER_ELECTED = 108
+
+
+class MalformedMessageError(ValueError):
+    """Bytes that are not the message that they should be."""

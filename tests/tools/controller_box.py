@@ -43,8 +43,8 @@ from pytest_kcontroller.wire.messages import (
     LeaderAndIsrPartitionError,
     LeaderAndIsrResponse,
     LeaderAndIsrTopicError,
-    topic_uuid,
 )
+from pytest_kcontroller.wire.topic_ids import topic_uuid
 from pytest_kcontroller.zookeeper.session import (
     Create,
     Delete,

@@ -1,4 +1,4 @@
-"""What is written by the code and kept in the repository: schemas, tables and pages of the docs.
+"""What is written by the code and kept in the repository: schemas, tables and pages of the docs, wire messages.
 
 `make generated` writes all of it; tests/meta/test_generated_files.py fails when a file is not what the code would write now.
 A whole file is text from a function; a part of a page stands between two comments:
@@ -13,12 +13,15 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from kcontroller_chaos.campaign import keys
 from pytest_kcontroller.model import kafka_config
+from pytest_kcontroller.wire.generate.modules import modules
+from pytest_kcontroller.wire.generate.schema import load_schemas
 
 ROOT = Path(__file__).parents[2]
 
@@ -57,6 +60,11 @@ def _json(value: Mapping[str, object]) -> str:
     return json.dumps(value, indent=2) + "\n"
 
 
+def _wire_messages() -> Iterator[Generated]:
+    for name, source in modules(load_schemas()).items():
+        yield Generated(f"pytest_kcontroller/wire/messages/{name}", partial(str, source))
+
+
 def _copy_of(path: str) -> Callable[[], str]:
     return lambda: (ROOT / path).read_text(encoding="utf-8")
 
@@ -67,6 +75,7 @@ FILES = (
     Generated("docs/summary.schema.json", _copy_of("reports/kcontroller_reports/summary.schema.json")),
     Generated("docs/campaigns.md", keys.docs_table, part="campaign-keys"),
     Generated("docs/kafka-settings.md", kafka_config.docs_table, part="kafka-settings"),
+    *_wire_messages(),
 )
 
 

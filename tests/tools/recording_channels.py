@@ -53,5 +53,4 @@ class RecordingChannels:
         if broker not in self.brokers:
             return
         version = APIS[request.API_KEY].max_version
-        body = bytes(encode(request, version))
-        self._sent.append(Sent(broker, decode(type(request), memoryview(body), version)))
+        self._sent.append(Sent(broker, decode(type(request), encode(request, version), version)))

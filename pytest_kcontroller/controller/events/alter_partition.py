@@ -11,7 +11,8 @@ from pytest_kcontroller.controller.events.event import RequestEvent
 from pytest_kcontroller.controller.term import Term
 from pytest_kcontroller.model.cluster import LeaderAndIsr, TopicPartition
 from pytest_kcontroller.wire.errors import ErrorCode
-from pytest_kcontroller.wire.messages import AlteredPartition, AlteredTopic, AlterPartitionResponse, topic_id_text
+from pytest_kcontroller.wire.messages import AlteredPartition, AlteredTopic, AlterPartitionResponse
+from pytest_kcontroller.wire.topic_ids import topic_id_text
 
 _Key = tuple[Any, int]
 """Topic id as on the wire, and partition."""
@@ -71,7 +72,7 @@ def _response(results: Mapping[_Key, ErrorCode | LeaderAndIsr]) -> Any:
                 error_code=int(ErrorCode.NONE),
                 leader_id=outcome.leader,
                 leader_epoch=outcome.leader_epoch,
-                isr=list(outcome.isr),
+                isr=outcome.isr,
                 leader_recovery_state=int(outcome.recovering),
                 partition_epoch=outcome.partition_epoch,
             )
@@ -81,7 +82,7 @@ def _response(results: Mapping[_Key, ErrorCode | LeaderAndIsr]) -> Any:
                 error_code=int(outcome),
                 leader_id=0,
                 leader_epoch=0,
-                isr=[],
+                isr=(),
                 leader_recovery_state=0,
                 partition_epoch=0,
             )

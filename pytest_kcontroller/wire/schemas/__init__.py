@@ -1,1 +1,1 @@
-"""Message layouts that Kafka's clients do not carry, for the schema-driven codec; only the versions that Kafka 3.9 sends."""
+"""The messages that we speak, in the format of Kafka's own message definitions: two files are an API (wire/generate)."""

@@ -34,9 +34,9 @@ from pytest_kcontroller.wire.messages import (
     UpdateMetadataBroker,
     UpdateMetadataEndpoint,
     UpdateMetadataRequest,
-    topic_uuid,
 )
 from pytest_kcontroller.wire.server import serve
+from pytest_kcontroller.wire.topic_ids import topic_uuid
 
 LIMIT_S = 10 * float(os.environ.get("KC_TIMEOUT_SCALE", "1"))
 TOPIC_ID = "q8zHkq3VTyOqmVbGcUNWjA"
@@ -89,7 +89,7 @@ async def accept(request: Any) -> Any:
                         error_code=0,
                         leader_id=0,
                         leader_epoch=partition.leader_epoch,
-                        isr=[b.broker_id for b in partition.new_isr_with_epochs],
+                        isr=tuple(b.broker_id for b in partition.new_isr_with_epochs),
                         leader_recovery_state=0,
                         partition_epoch=partition.partition_epoch + 1,
                     )
@@ -159,11 +159,11 @@ class Rig:
             controller_epoch=epoch,
             leader=0,
             leader_epoch=leader_epoch,
-            isr=[0],
+            isr=(0,),
             partition_epoch=leader_epoch,
-            replicas=[0, 1],
-            adding_replicas=[],
-            removing_replicas=[],
+            replicas=(0, 1),
+            adding_replicas=(),
+            removing_replicas=(),
             is_new=False,
             leader_recovery_state=0,
         )

@@ -16,13 +16,12 @@ from pytest_kcontroller.wire.client import RequestClient
 from pytest_kcontroller.wire.frames import read_frame
 from pytest_kcontroller.wire.messages import (
     ApiKey,
-    ApiVersionsRequest,
-    ApiVersionsResponse,
     StopReplicaRequest,
     UpdateMetadataRequest,
     UpdateMetadataResponse,
 )
 from pytest_kcontroller.wire.server import Handler, serve
+from tests.tools.wire_messages import OtherApiVersionsRequest, OtherApiVersionsResponse
 
 LOOPBACK = Address("127.0.0.1", 0)
 Body = Callable[[SocketTransport, Address, list[str]], Awaitable[None]]
@@ -124,13 +123,13 @@ def test_what_is_not_spoken_closes_the_connection_and_is_told() -> None:
 @pytest.mark.parametrize(("asked", "answered", "error"), [(0, 0, 0), (3, 3, 0), (4, 4, 0), (9, 0, 35)])
 def test_any_client_learns_what_is_spoken(asked: int, answered: int, error: int) -> None:
     async def body(transport: SocketTransport, address: Address, _: list[str]) -> None:
-        request = ApiVersionsRequest(client_software_name="x", client_software_version="1")
+        request = OtherApiVersionsRequest(client_software_name="x", client_software_version="1")
         request.with_header(5, "x")
         frame = bytearray(request.encode(version=min(asked, 4), header=True, framed=True))
         frame[6:8] = struct.pack(">h", asked)
         stream = await transport.connect(address)
         stream.write(bytes(frame))
-        response = ApiVersionsResponse.decode(await read_frame(stream), version=answered, header=True)
+        response = OtherApiVersionsResponse.decode(await read_frame(stream), version=answered, header=True)
         assert response.header.correlation_id == 5
         assert response.error_code == error
         spoken = [(api.api_key, api.min_version, api.max_version) for api in response.api_keys]

@@ -68,7 +68,7 @@ def test_a_broker_that_comes_back_is_told_its_replicas(box: ControllerBox) -> No
     box.forget()
     box.register_broker(2)
     entry = box.entry("LeaderAndIsr", "t-0", to=2)
-    assert (entry.leader, entry.isr, entry.leader_epoch, entry.is_new) == (1, [1], 1, False)
+    assert (entry.leader, entry.isr, entry.leader_epoch, entry.is_new) == (1, (1,), 1, False)
     assert box.written() == []  # it joins the ISR when the leader asks for that
 
 

@@ -1,0 +1,101 @@
+"""AlterPartitionResponse of API 56. Generated from the schemas by `make generated`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from struct import Struct
+
+from pytest_kcontroller.wire.message import Entry, Layout, Response, Write
+from pytest_kcontroller.wire.primitives import NO_TAGS, Numbers, read_array, skip_tagged_fields, write_array
+
+_biB = Struct(">biB")
+_ih = Struct(">ih")
+_ihii = Struct(">ihii")
+_u = Struct(">16s")
+_int32s = Numbers("i")
+
+
+@dataclass(slots=True, kw_only=True)
+class AlteredPartition(Entry):
+    partition_index: int
+    error_code: int
+    leader_id: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    leader_recovery_state: int = 0
+    partition_epoch: int
+
+
+@dataclass(slots=True, kw_only=True)
+class AlteredTopic(Entry):
+    topic_id: bytes
+    partitions: list[AlteredPartition]
+
+
+@dataclass(slots=True, kw_only=True)
+class AlterPartitionResponse(Response):
+    """The state of each partition, or an error."""
+
+    API_KEY = 56
+    throttle_time_ms: int
+    error_code: int
+    topics: list[AlteredTopic]
+
+
+def _encode_altered_partition_v3(m: AlteredPartition, write: Write) -> None:
+    write(_ihii.pack(m.partition_index, m.error_code, m.leader_id, m.leader_epoch))
+    write(_int32s.encode(m.isr))
+    write(_biB.pack(m.leader_recovery_state, m.partition_epoch, 0))
+
+
+def _decode_altered_partition_v3(data: bytes, at: int) -> tuple[AlteredPartition, int]:
+    m = object.__new__(AlteredPartition)
+    m.encoded = None
+    m.partition_index, m.error_code, m.leader_id, m.leader_epoch = _ihii.unpack_from(data, at)
+    at += 14
+    m.isr, at = _int32s.read(data, at)
+    m.leader_recovery_state, m.partition_epoch, tags = _biB.unpack_from(data, at)
+    at = at + 6 if tags == 0 else skip_tagged_fields(data, at + 5)
+    return m, at
+
+
+def _encode_altered_topic_v3(m: AlteredTopic, write: Write) -> None:
+    write(_u.pack(m.topic_id))
+    write_array(m.partitions, _encode_altered_partition_v3, write)
+    write(NO_TAGS)
+
+
+def _decode_altered_topic_v3(data: bytes, at: int) -> tuple[AlteredTopic, int]:
+    m = object.__new__(AlteredTopic)
+    m.encoded = None
+    (m.topic_id,) = _u.unpack_from(data, at)
+    at += 16
+    m.partitions, at = read_array(_decode_altered_partition_v3, data, at)
+    at = at + 1 if data[at] == 0 else skip_tagged_fields(data, at)
+    return m, at
+
+
+def _encode_alter_partition_response_v3(m: AlterPartitionResponse, write: Write) -> None:
+    write(_ih.pack(m.throttle_time_ms, m.error_code))
+    write_array(m.topics, _encode_altered_topic_v3, write)
+    write(NO_TAGS)
+
+
+def _decode_alter_partition_response_v3(data: bytes, at: int) -> tuple[AlterPartitionResponse, int]:
+    m = object.__new__(AlterPartitionResponse)
+    m.throttle_time_ms, m.error_code = _ih.unpack_from(data, at)
+    at += 6
+    m.topics, at = read_array(_decode_altered_topic_v3, data, at)
+    at = at + 1 if data[at] == 0 else skip_tagged_fields(data, at)
+    return m, at
+
+
+AlteredPartition.LAYOUTS = {
+    3: Layout(_encode_altered_partition_v3, _decode_altered_partition_v3),
+}
+AlteredTopic.LAYOUTS = {
+    3: Layout(_encode_altered_topic_v3, _decode_altered_topic_v3),
+}
+AlterPartitionResponse.LAYOUTS = {
+    3: Layout(_encode_alter_partition_response_v3, _decode_alter_partition_response_v3),
+}

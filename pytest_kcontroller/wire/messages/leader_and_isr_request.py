@@ -1,0 +1,167 @@
+"""LeaderAndIsrRequest of API 4. Generated from the schemas by `make generated`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from struct import Struct
+
+from pytest_kcontroller.wire.message import Entry, Layout, Request, Write
+from pytest_kcontroller.wire.messages.leader_and_isr_response import LeaderAndIsrResponse
+from pytest_kcontroller.wire.primitives import (
+    NO_TAGS,
+    Numbers,
+    read_array,
+    read_string,
+    skip_tagged_fields,
+    string,
+    write_array,
+)
+
+_i = Struct(">i")
+_iB = Struct(">iB")
+_iiii = Struct(">iiii")
+_itiqb = Struct(">i?iqb")
+_tbB = Struct(">?bB")
+_u = Struct(">16s")
+_int32s = Numbers("i")
+
+
+@dataclass(slots=True, kw_only=True)
+class LeaderAndIsrPartitionState(Entry):
+    partition_index: int
+    controller_epoch: int
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    partition_epoch: int
+    replicas: tuple[int, ...]
+    adding_replicas: tuple[int, ...]
+    removing_replicas: tuple[int, ...]
+    is_new: bool = False
+    leader_recovery_state: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class LeaderAndIsrTopicState(Entry):
+    topic_name: str
+    topic_id: bytes
+    partition_states: list[LeaderAndIsrPartitionState]
+
+
+@dataclass(slots=True, kw_only=True)
+class LeaderAndIsrLiveLeader(Entry):
+    broker_id: int
+    host_name: str
+    port: int
+
+
+@dataclass(slots=True, kw_only=True)
+class LeaderAndIsrRequest(Request[LeaderAndIsrResponse]):
+    """Controller to broker: lead or follow these partitions."""
+
+    API_KEY = 4
+    controller_id: int
+    is_kraft_controller: bool = False
+    controller_epoch: int
+    broker_epoch: int = -1
+    request_type: int = 0
+    topic_states: list[LeaderAndIsrTopicState]
+    live_leaders: list[LeaderAndIsrLiveLeader]
+
+
+def _encode_leader_and_isr_partition_state_v7(m: LeaderAndIsrPartitionState, write: Write) -> None:
+    write(_iiii.pack(m.partition_index, m.controller_epoch, m.leader, m.leader_epoch))
+    write(_int32s.encode(m.isr))
+    write(_i.pack(m.partition_epoch))
+    write(_int32s.encode(m.replicas))
+    write(_int32s.encode(m.adding_replicas))
+    write(_int32s.encode(m.removing_replicas))
+    write(_tbB.pack(m.is_new, m.leader_recovery_state, 0))
+
+
+def _decode_leader_and_isr_partition_state_v7(data: bytes, at: int) -> tuple[LeaderAndIsrPartitionState, int]:
+    m = object.__new__(LeaderAndIsrPartitionState)
+    m.encoded = None
+    m.partition_index, m.controller_epoch, m.leader, m.leader_epoch = _iiii.unpack_from(data, at)
+    at += 16
+    m.isr, at = _int32s.read(data, at)
+    (m.partition_epoch,) = _i.unpack_from(data, at)
+    at += 4
+    m.replicas, at = _int32s.read(data, at)
+    m.adding_replicas, at = _int32s.read(data, at)
+    m.removing_replicas, at = _int32s.read(data, at)
+    m.is_new, m.leader_recovery_state, tags = _tbB.unpack_from(data, at)
+    at = at + 3 if tags == 0 else skip_tagged_fields(data, at + 2)
+    return m, at
+
+
+def _encode_leader_and_isr_topic_state_v7(m: LeaderAndIsrTopicState, write: Write) -> None:
+    write(string(m.topic_name))
+    write(_u.pack(m.topic_id))
+    write_array(m.partition_states, _encode_leader_and_isr_partition_state_v7, write)
+    write(NO_TAGS)
+
+
+def _decode_leader_and_isr_topic_state_v7(data: bytes, at: int) -> tuple[LeaderAndIsrTopicState, int]:
+    m = object.__new__(LeaderAndIsrTopicState)
+    m.encoded = None
+    m.topic_name, at = read_string(data, at)
+    (m.topic_id,) = _u.unpack_from(data, at)
+    at += 16
+    m.partition_states, at = read_array(_decode_leader_and_isr_partition_state_v7, data, at)
+    at = at + 1 if data[at] == 0 else skip_tagged_fields(data, at)
+    return m, at
+
+
+def _encode_leader_and_isr_live_leader_v7(m: LeaderAndIsrLiveLeader, write: Write) -> None:
+    write(_i.pack(m.broker_id))
+    write(string(m.host_name))
+    write(_iB.pack(m.port, 0))
+
+
+def _decode_leader_and_isr_live_leader_v7(data: bytes, at: int) -> tuple[LeaderAndIsrLiveLeader, int]:
+    m = object.__new__(LeaderAndIsrLiveLeader)
+    m.encoded = None
+    (m.broker_id,) = _i.unpack_from(data, at)
+    at += 4
+    m.host_name, at = read_string(data, at)
+    m.port, tags = _iB.unpack_from(data, at)
+    at = at + 5 if tags == 0 else skip_tagged_fields(data, at + 4)
+    return m, at
+
+
+def _encode_leader_and_isr_request_v7(m: LeaderAndIsrRequest, write: Write) -> None:
+    write(_itiqb.pack(m.controller_id, m.is_kraft_controller, m.controller_epoch, m.broker_epoch, m.request_type))
+    write_array(m.topic_states, _encode_leader_and_isr_topic_state_v7, write)
+    write_array(m.live_leaders, _encode_leader_and_isr_live_leader_v7, write)
+    write(NO_TAGS)
+
+
+def _decode_leader_and_isr_request_v7(data: bytes, at: int) -> tuple[LeaderAndIsrRequest, int]:
+    m = object.__new__(LeaderAndIsrRequest)
+    (
+        m.controller_id,
+        m.is_kraft_controller,
+        m.controller_epoch,
+        m.broker_epoch,
+        m.request_type,
+    ) = _itiqb.unpack_from(data, at)
+    at += 18
+    m.topic_states, at = read_array(_decode_leader_and_isr_topic_state_v7, data, at)
+    m.live_leaders, at = read_array(_decode_leader_and_isr_live_leader_v7, data, at)
+    at = at + 1 if data[at] == 0 else skip_tagged_fields(data, at)
+    return m, at
+
+
+LeaderAndIsrPartitionState.LAYOUTS = {
+    7: Layout(_encode_leader_and_isr_partition_state_v7, _decode_leader_and_isr_partition_state_v7),
+}
+LeaderAndIsrTopicState.LAYOUTS = {
+    7: Layout(_encode_leader_and_isr_topic_state_v7, _decode_leader_and_isr_topic_state_v7),
+}
+LeaderAndIsrLiveLeader.LAYOUTS = {
+    7: Layout(_encode_leader_and_isr_live_leader_v7, _decode_leader_and_isr_live_leader_v7),
+}
+LeaderAndIsrRequest.LAYOUTS = {
+    7: Layout(_encode_leader_and_isr_request_v7, _decode_leader_and_isr_request_v7),
+}

@@ -1,0 +1,35 @@
+"""UpdateMetadataResponse of API 6. Generated from the schemas by `make generated`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from struct import Struct
+
+from pytest_kcontroller.wire.message import Layout, Response, Write
+from pytest_kcontroller.wire.primitives import skip_tagged_fields
+
+_hB = Struct(">hB")
+
+
+@dataclass(slots=True, kw_only=True)
+class UpdateMetadataResponse(Response):
+    """One error."""
+
+    API_KEY = 6
+    error_code: int
+
+
+def _encode_update_metadata_response_v8(m: UpdateMetadataResponse, write: Write) -> None:
+    write(_hB.pack(m.error_code, 0))
+
+
+def _decode_update_metadata_response_v8(data: bytes, at: int) -> tuple[UpdateMetadataResponse, int]:
+    m = object.__new__(UpdateMetadataResponse)
+    m.error_code, tags = _hB.unpack_from(data, at)
+    at = at + 3 if tags == 0 else skip_tagged_fields(data, at + 2)
+    return m, at
+
+
+UpdateMetadataResponse.LAYOUTS = {
+    8: Layout(_encode_update_metadata_response_v8, _decode_update_metadata_response_v8),
+}
