@@ -10,6 +10,7 @@ from pytest_kcontroller.broker.metadata import MetadataCache, PartitionMetadata
 from pytest_kcontroller.broker.replicas import LeaderOrder, Replica, Replicas, StopOrder
 from pytest_kcontroller.broker.shutdown import ShutdownLimits, ShutdownResult, controlled_shutdown
 from pytest_kcontroller.model.cluster import UNKNOWN_EPOCH, Address, Broker, TopicPartition
+from pytest_kcontroller.model.history import Record
 from pytest_kcontroller.runtime.ports import Clock, Transport
 from pytest_kcontroller.wire.errors import ErrorCode
 from pytest_kcontroller.wire.messages import (
@@ -35,7 +36,7 @@ class BrokerHalf:
         broker: int,
         *,
         transport: Transport,
-        record: Callable[..., None],
+        record: Record,
         address_of: Callable[[int], Address | None],
         request_timeout_us: int = 30_000_000,
     ) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from pytest_kcontroller.broker.metadata import MetadataCache
 from pytest_kcontroller.broker.replicas import IsrAnswer, IsrQuestion, Replicas
 from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.model.history import Record
 from pytest_kcontroller.runtime.ports import ConnectionClosedError, Transport
 from pytest_kcontroller.wire.client import RequestClient
 from pytest_kcontroller.wire.errors import ErrorCode
@@ -26,8 +27,6 @@ from pytest_kcontroller.wire.topic_ids import topic_id_text, topic_uuid
 
 FIRST_PAUSE_US = 50_000
 LONGEST_PAUSE_US = 1_000_000
-
-Record = Callable[..., None]
 
 
 class IsrSender:

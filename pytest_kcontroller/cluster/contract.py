@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pytest_kcontroller.cluster.tree import Tree
+from pytest_kcontroller.model import history
 from pytest_kcontroller.model.cluster import Address, TopicPartition
 from pytest_kcontroller.runtime.ports import Transport
 from pytest_kcontroller.zookeeper.session import ZkSession
@@ -27,10 +28,12 @@ class NodeStatus:
     password: bytes = b""
     raw: Mapping[str, Any] = field(default_factory=dict)
 
-    def record(self) -> dict[str, object]:
-        """The fields of the event `node.status` (docs/formats.md)."""
+    def event(self) -> history.NodeStatus:
+        """For the history."""
         session = hex(self.session) if self.session else None
-        return {"node": self.node, "active": self.active, "epoch": self.epoch, "session": session, "phase": self.phase}
+        return history.NodeStatus(
+            node=self.node, active=self.active, epoch=self.epoch, session=session, phase=self.phase
+        )
 
 
 class Cluster(Protocol):
@@ -85,7 +88,7 @@ class Cluster(Protocol):
         """None: it does not answer (ended, paused)."""
         ...
 
-    async def metadata(self, node: int) -> object | None:
+    async def metadata(self, node: int) -> Mapping[str, Any] | None:
         """What UpdateMetadata has told the node (broker.metadata.MetadataCache.to_json); None: it does not answer."""
         ...
 

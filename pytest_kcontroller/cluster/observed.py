@@ -81,7 +81,7 @@ class ObservedCluster(ABC):
         """See api.Cluster."""
 
     @abstractmethod
-    async def metadata(self, node: int) -> object | None:
+    async def metadata(self, node: int) -> Mapping[str, Any] | None:
         """See api.Cluster."""
 
     @property

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_kcontroller.model.cluster import NO_LEADER, Assignment, Broker, LeaderAndIsr, TopicPartition
+from pytest_kcontroller.model.history import ZkTree
 from pytest_kcontroller.zookeeper.session import (
     Children,
     ConnectionLossError,
@@ -54,18 +55,18 @@ class Tree:
     brokers: Mapping[int, Broker] = field(default_factory=dict)
     partitions: Mapping[TopicPartition, PartitionNow] = field(default_factory=dict)
 
-    def record(self) -> dict[str, object]:
-        """The fields of the event `zk.tree` (docs/formats.md)."""
-        return {
-            "controller": self.controller,
-            "controller_owner": hex(self.controller_owner) if self.controller_owner else None,
-            "epoch": self.epoch,
-            "brokers": sorted(self.brokers),
-            "partitions": [_record_partition(tp, now) for tp, now in sorted(self.partitions.items())],
-        }
+    def event(self) -> ZkTree:
+        """For the history."""
+        return ZkTree(
+            controller=self.controller,
+            controller_owner=hex(self.controller_owner) if self.controller_owner else None,
+            epoch=self.epoch,
+            brokers=sorted(self.brokers),
+            partitions=[_partition_fields(tp, now) for tp, now in sorted(self.partitions.items())],
+        )
 
 
-def _record_partition(tp: TopicPartition, now: PartitionNow) -> dict[str, object]:
+def _partition_fields(tp: TopicPartition, now: PartitionNow) -> dict[str, object]:
     state = now.state
     return {
         "topic": tp.topic,
@@ -201,7 +202,7 @@ def _metadata_settled(tree: Tree, metadata: Mapping[int, object]) -> str | None:
             return f"node {node} does not say what it has been told"
         if metadata[node] != metadata[known[0]]:
             return f"nodes {known[0]} and {node} have been told different metadata"
-        if (wrong := told_wrong(metadata[node], tree.record())) is not None:
+        if (wrong := told_wrong(metadata[node], tree.event().fields())) is not None:
             return f"node {node} has been told {wrong.what} {wrong.told}, ZooKeeper holds {wrong.holds}"
     return None
 

@@ -17,6 +17,7 @@ from pytest_kcontroller.broker.shutdown import ShutdownLimits
 from pytest_kcontroller.controller.controller import Controller
 from pytest_kcontroller.errors import EnvironmentError_, UsageError
 from pytest_kcontroller.model.cluster import Address, Broker
+from pytest_kcontroller.model.history import BrokerControlledShutdown, NodeStarted, NodeStopping, ZkState
 from pytest_kcontroller.model.kafka_config import CONTROLLER_SOCKET_TIMEOUT_MS, ZOOKEEPER_CONNECTION_TIMEOUT_MS
 from pytest_kcontroller.node.control import NodeReport
 from pytest_kcontroller.node.settings import NodeSettings
@@ -72,11 +73,11 @@ class Node:
 
     async def live(self, pid: int, ready: Callable[[Address], None]) -> None:
         """`run`, with its beginning and its end in the history."""
-        self._runtime.record("node.started", node=self._settings.node_id, pid=pid)
+        self._runtime.record(NodeStarted(node=self._settings.node_id, pid=pid))
         try:
             await self.run(ready)
         finally:
-            self._runtime.record("node.stopping", node=self._settings.node_id, pid=pid)
+            self._runtime.record(NodeStopping(node=self._settings.node_id, pid=pid))
 
     async def run(self, ready: Callable[[Address], None]) -> None:
         """Until it is cancelled: then everything ends and the session is closed. See `stop` for an orderly end.
@@ -132,14 +133,15 @@ class Node:
                 result = await self._broker.ask_for_shutdown(self._runtime.clock, limits)
         except TimeoutError:
             why = "the session ended" if self._ended.is_set() else "asked to end at once"
-            self._runtime.record("broker.controlled-shutdown", done=False, tries=0, remaining=[], why=why)
+            self._runtime.record(BrokerControlledShutdown(done=False, tries=0, remaining=[], why=why))
         else:
             self._runtime.record(
-                "broker.controlled-shutdown",
-                done=result.why is None,
-                tries=result.tries,
-                remaining=list(result.remaining),
-                why=result.why,
+                BrokerControlledShutdown(
+                    done=result.why is None,
+                    tries=result.tries,
+                    remaining=list(result.remaining),
+                    why=result.why,
+                )
             )
         finally:
             self._farewell = None
@@ -199,7 +201,7 @@ class Node:
         return store
 
     def _record_state(self, state: SessionState, session: ZkSession) -> None:
-        self._runtime.record("zk.state", state=state.value, session=hex(session.session_id))
+        self._runtime.record(ZkState(state=state.value, session=hex(session.session_id)))
 
     async def _listen(self) -> Listening:
         """Serves both halves on one address, once it is registered: what comes before was meant for a former life.

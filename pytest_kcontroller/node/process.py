@@ -10,11 +10,12 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pytest_kcontroller.errors import KControllerError, UsageError
 from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.model.history import HistoryEvent, MutantCounts, Record
 from pytest_kcontroller.node.control import ControlServer
 from pytest_kcontroller.node.main import Node
 from pytest_kcontroller.node.settings import NodeSettings
@@ -37,8 +38,6 @@ MUTANTS = "kcontroller_chaos.mutants"
 """Loaded by import name, and only when a mutant is asked for."""
 COUNTS_EVERY_S = 0.1
 INTERRUPTED = 130
-
-Record = Callable[..., None]
 
 
 def command(arguments: Sequence[str]) -> int:
@@ -107,7 +106,7 @@ async def _run(node: Node, runtime: RealRuntime, settings: NodeSettings, mutant:
             raise
     finally:
         if mutant is not None:
-            runtime.record("mutant.counts", mutant=mutant.name, counts=counts())
+            runtime.record(MutantCounts(mutant=mutant.name, counts=counts()))
     return INTERRUPTED if asked[0] == signal.SIGINT else 0
 
 
@@ -116,7 +115,7 @@ async def _watch_counts(mutant: Mutant, record: Record) -> None:
     last: dict[str, int] = {}
     while True:
         if (now := counts()) != last:
-            record("mutant.counts", mutant=mutant.name, counts=now)
+            record(MutantCounts(mutant=mutant.name, counts=now))
             last = now
         await asyncio.sleep(COUNTS_EVERY_S)
 
@@ -136,7 +135,7 @@ def _run_start(settings: NodeSettings) -> RunStart:
 def _recorder(settings: NodeSettings, clock: RealClock) -> Iterator[Record]:
     """The history is written under its file's name: a restarted node writes a file of its own."""
     if settings.history is None:
-        yield lambda kind, **fields: None
+        yield _kept_nowhere
         return
     path = Path(settings.history)
     try:
@@ -147,6 +146,10 @@ def _recorder(settings: NodeSettings, clock: RealClock) -> Iterator[Record]:
         yield recorder
     finally:
         recorder.close()
+
+
+def _kept_nowhere(event: HistoryEvent | str, /, **fields: object) -> None:
+    """The history of a node that nobody reads."""
 
 
 @contextlib.contextmanager

@@ -8,7 +8,8 @@ that a harness can tell that the fault really happened.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+
+from pytest_kcontroller.model.history import HoldReached, HoldReleased, Record
 
 BEFORE_STATE_WRITE = "controller.before-state-write"
 """The controller has decided on partition states and has not sent them to ZooKeeper yet."""
@@ -28,7 +29,7 @@ class UnknownHoldPointError(ValueError):
 class Holds:
     """The hold points of one node."""
 
-    def __init__(self, record: Callable[..., None]) -> None:
+    def __init__(self, record: Record) -> None:
         self._record = record
         self._armed: dict[str, asyncio.Event] = {}
         self._waiting: dict[str, int] = {}
@@ -57,9 +58,9 @@ class Holds:
         if (event := self._armed.get(point)) is None:
             return
         self._waiting[point] = self._waiting.get(point, 0) + 1
-        self._record("hold.reached", point=point)
+        self._record(HoldReached(point=point))
         try:
             await event.wait()
         finally:
             self._waiting[point] -= 1
-            self._record("hold.released", point=point)
+            self._record(HoldReleased(point=point))

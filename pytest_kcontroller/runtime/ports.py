@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.model.history import Record
 from pytest_kcontroller.runtime.holds import Holds
 from pytest_kcontroller.zookeeper.session import ZkConnector
 
@@ -111,6 +112,7 @@ class Runtime(Protocol):
     @property
     def holds(self) -> Holds: ...
 
-    def record(self, kind: str, **fields: object) -> None:
-        """Appends one event to this process's history. Fields are JSON values; kinds are listed in docs/formats.md."""
+    @property
+    def record(self) -> Record:
+        """Appends one event to this process's history."""
         ...

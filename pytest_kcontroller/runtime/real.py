@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TextIO
 
 from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.model.history import HistoryEvent, Record, line_of
 from pytest_kcontroller.runtime.holds import Holds
 from pytest_kcontroller.runtime.ports import ConnectionClosedError, Listening, Stream
 from pytest_kcontroller.runtime.rng import NamedRng
@@ -63,9 +64,9 @@ class Recorder:
         self._file: TextIO = path.open("a", buffering=1, encoding="utf-8")
         self._writer, self._clock, self._seq = writer, clock, 0
 
-    def __call__(self, kind: str, **fields: object) -> None:
-        event = {"writer": self._writer, "seq": self._seq, "t_us": self._clock.now_us(), "kind": kind, **fields}
-        self._file.write(json.dumps(event, separators=(",", ":")) + "\n")
+    def __call__(self, event: HistoryEvent | str, /, **fields: object) -> None:
+        line = line_of(event, fields, self._writer, self._seq, self._clock.now_us())
+        self._file.write(json.dumps(line, separators=(",", ":")) + "\n")
         self._seq += 1
 
     def close(self) -> None:
@@ -173,14 +174,14 @@ class DirectoryDisk:
 
 @dataclass(slots=True)
 class RealRuntime:
-    """See ports.Runtime. `record` is a Recorder, or any callable with its signature."""
+    """See ports.Runtime. `record` is a Recorder, or what takes its place."""
 
     clock: RealClock
     rng: NamedRng
     zookeeper: ZkConnector
     transport: SocketTransport
     disk: DirectoryDisk
-    record: Callable[..., None]
+    record: Record
     holds: Holds
 
 

@@ -19,6 +19,7 @@ from types import FrameType, TracebackType
 from typing import Any, NoReturn, Self, TypeVar
 
 from pytest_kcontroller.errors import KControllerError, NotOnThisBackend
+from pytest_kcontroller.model.history import HistoryEvent, line_of
 from pytest_kcontroller.runtime.holds import Holds
 from pytest_kcontroller.runtime.nursery import settled
 from pytest_kcontroller.runtime.ports import Disk, Transport
@@ -410,11 +411,11 @@ class SimRuntime:
         self._zookeeper, self._transport, self._disk = zookeeper, transport, disk
         self._loop, self._events, self._seq = loop, events, 0
 
-    def record(self, kind: str, **fields: object) -> None:
+    def record(self, event: HistoryEvent | str, /, **fields: object) -> None:
+        """Not what a process does that has been killed."""
         if not self._loop.alive:
             return
-        now_us = self._loop.scheduler.now_us
-        self._events.append({"writer": self._loop.name, "seq": self._seq, "t_us": now_us, "kind": kind, **fields})
+        self._events.append(line_of(event, fields, self._loop.name, self._seq, self._loop.scheduler.now_us))
         self._seq += 1
 
     @property

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from kcontroller_chaos.campaign.schedule import Schedule
 from kcontroller_chaos.feed import Event, Feed
@@ -16,6 +15,7 @@ from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.sim.cluster import SimCluster
 from pytest_kcontroller.cluster.timing import unscaled
 from pytest_kcontroller.errors import EnvironmentError_
+from pytest_kcontroller.model.history import HistoryEvent, MutantCounts, ProcessExited, RunFailed, line_of
 from pytest_kcontroller.plugin.manager import Plugins
 from pytest_kcontroller.runtime.real import RunStart
 from pytest_kcontroller.runtime.scheduler import WALL_START_MS, Scheduler
@@ -82,13 +82,13 @@ def simulate(
         loop = scheduler.process(ENGINE)
         seq = 0
 
-        def record(kind: str, **fields: Any) -> None:
+        def record(event: HistoryEvent | str, /, **fields: object) -> None:
             nonlocal seq
-            world.events.append({"writer": ENGINE, "seq": seq, "t_us": scheduler.now_us, "kind": kind, **fields})
+            world.events.append(line_of(event, fields, ENGINE, seq, scheduler.now_us))
             seq += 1
 
         def exited(node: int, status: int) -> None:
-            record("process.exited", node=node, status=status)
+            record(ProcessExited(node=node, status=status))
 
         async def play() -> None:
             cluster = await SimCluster.start(world, settings, directory, on_exit=exited, loop=loop, plugins=plugins)
@@ -101,11 +101,11 @@ def simulate(
         try:
             scheduler.run_until_complete(loop.create_task(play(), name=ENGINE))
         except EnvironmentError_ as failed:
-            record("run.failed", error=str(failed))
+            record(RunFailed(error=str(failed)))
             raise
         finally:
             if mutant is not None:
-                record("mutant.counts", mutant=mutant.name, counts=counts())
+                record(MutantCounts(mutant=mutant.name, counts=counts()))
             keep([*world.events, *SeenTxns(world.zookeeper.txns).poll()])
         return Work(scheduler.now_us, scheduler.ran)
 

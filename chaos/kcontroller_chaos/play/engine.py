@@ -20,6 +20,20 @@ from kcontroller_chaos.play.triggers import wait_for
 from pytest_kcontroller.cluster.contract import Cluster
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentError_, KControllerError
+from pytest_kcontroller.model.history import (
+    AdminInfo,
+    AdminInvoke,
+    AdminOk,
+    FaultAsked,
+    FaultNotApplied,
+    FaultSkipped,
+    HostOverload,
+    NodeMetadata,
+    Record,
+    RunEnded,
+    RunStarted,
+    TriggerMissed,
+)
 from pytest_kcontroller.runtime.nursery import Nursery
 from pytest_kcontroller.runtime.ports import Clock
 
@@ -77,7 +91,7 @@ class Engine:
     cluster: Cluster
     feed: Feed
     clock: Clock
-    record: Callable[..., None]
+    record: Record
     noop: str | None = None
     duration_s: float = 10.0
     """The campaign's: what a fault waits for (`when`) happens within it, or the fault is not applied."""
@@ -88,7 +102,7 @@ class Engine:
 
     async def play(self, schedule: Schedule) -> None:
         """Every action in a task of its own; cancelled, it heals and raises."""
-        self.record("run.started")
+        self.record(RunStarted())
         async with Nursery() as tasks:
             tasks.start(self.feed.follow(), name="feed")
             for topic in schedule.topics:
@@ -107,7 +121,7 @@ class Engine:
             self.feed.poll()
             self._record_overload()
             await self._record_end()
-            self.record("run.ended")
+            self.record(RunEnded())
 
     async def _play(self, action: Action, begin_us: int, schedule: Schedule) -> None:
         since = self.feed.position
@@ -126,19 +140,19 @@ class Engine:
     def _cannot(self, action: Action, why: str) -> None:
         """A fault that has nothing to hit."""
         fields = {**_identity(action), "node": None, "session": None}
-        self.record("fault.asked", **fields)
-        self.record("fault.skipped" if action.if_possible else "fault.not-applied", **fields, why=why)
+        self.record(FaultAsked(**fields, nodes=[]))
+        self.record(FaultSkipped(**fields, why=why) if action.if_possible else FaultNotApplied(**fields, why=why))
 
     async def _play_admin(self, action: Action) -> None:
-        fields = {"op": action.id, "action": action.kind, **action.parameters}
-        self.record("admin.invoke", **fields)
+        fields: dict[str, Any] = {"op": action.id, "action": action.kind, "arguments": action.parameters}
+        self.record(AdminInvoke(**fields))
         arguments = dict(action.parameters)
         try:
             await self.cluster.create_topic(arguments.pop("topic"), **arguments)
         except KControllerError as failed:
-            self.record("admin.info", **fields, error=str(failed))
+            self.record(AdminInfo(**fields, error=str(failed)))
         else:
-            self.record("admin.ok", **fields)
+            self.record(AdminOk(**fields))
 
     async def _play_fault(self, action: Action, schedule: Schedule) -> None:
         try:
@@ -192,7 +206,7 @@ class Engine:
         on = members[0]
         fields = _identity(action)
         fields |= {"node": on.node if single else None, "session": hex(on.session) if single else None}
-        self.record("fault.asked", **fields, nodes=[member.node for member in members])
+        self.record(FaultAsked(**fields, nodes=[member.node for member in members]))
         mine = {claim: action.id for claim in claimed if claim not in self.claims}
         self.claims.update(mine)
         try:
@@ -219,7 +233,7 @@ class Engine:
             async with asyncio.timeout(limit_s):
                 await wait_for(trigger, self.feed, since=since)
         except TimeoutError:
-            self.record("trigger.missed", trigger=trigger, waited_s=limit_s)
+            self.record(TriggerMissed(trigger=trigger, waited_s=limit_s))
             return False
         return True
 
@@ -282,7 +296,7 @@ class Engine:
         for event in self.feed.events:
             expired = event["kind"] == "zk.txn" and event["type"] == "close-session" and event["cxid"] == 0
             if expired and event["session"] not in excused:
-                self.record("host.overload", session=event["session"], zxid=event["zxid"])
+                self.record(HostOverload(session=event["session"], zxid=event["zxid"]))
 
     async def converge(self) -> str | None:
         """Waits for it, within limits; gives the reason why not."""
@@ -295,10 +309,10 @@ class Engine:
     async def _record_end(self) -> None:
         for node in self.cluster.running:
             if (status := await self.cluster.status(node)) is not None:
-                self.record("node.status", **status.record())
+                self.record(status.event())
             if (metadata := await self.cluster.metadata(node)) is not None:
-                self.record("node.metadata", node=node, metadata=metadata)
-        self.record("zk.tree", **(await self.cluster.tree()).record())
+                self.record(NodeMetadata(node=node, metadata=metadata))
+        self.record((await self.cluster.tree()).event())
 
 
 def _whose(claim: str, member: Injection) -> int | None:

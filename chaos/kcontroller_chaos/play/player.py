@@ -10,6 +10,16 @@ from typing import TYPE_CHECKING, Any
 from kcontroller_chaos.injection import FaultWork, Injection
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import KControllerError
+from pytest_kcontroller.model.history import (
+    FaultApplied,
+    FaultEvent,
+    FaultHealed,
+    FaultNotApplied,
+    FaultNotHealed,
+    FaultNotObserved,
+    FaultObserved,
+    FaultSkipped,
+)
 from pytest_kcontroller.runtime.nursery import Nursery
 
 if TYPE_CHECKING:
@@ -47,12 +57,12 @@ class FaultPlayer:
             async with asyncio.timeout(scaled(INJECT_S)):
                 await self.work.inject(self.on)
         except TimeoutError:
-            self._say("fault.not-applied", why=f"injecting took longer than {scaled(INJECT_S):g} s")
+            self._record(FaultNotApplied, why=f"injecting took longer than {scaled(INJECT_S):g} s")
             return False
         except KControllerError as failed:
-            self._fail("fault.not-applied", str(failed), skip=True)
+            self._fail(FaultNotApplied, str(failed), skip=True)
             return False
-        self._say("fault.applied")
+        self._record(FaultApplied)
         return True
 
     async def _observe_and_wait(self) -> None:
@@ -69,30 +79,30 @@ class FaultPlayer:
             async with asyncio.timeout(limit_s):
                 evidence = await self.work.observe(self.on)
         except TimeoutError:
-            self._fail("fault.not-observed", f"no evidence within {limit_s:g} s", skip=self.work.may_miss)
+            self._fail(FaultNotObserved, f"no evidence within {limit_s:g} s", skip=self.work.may_miss)
         except KControllerError as failed:
-            self._say("fault.not-observed", why=str(failed))
+            self._record(FaultNotObserved, why=str(failed))
         else:
-            self._say("fault.observed", evidence=evidence)
+            self._record(FaultObserved, evidence=evidence)
 
     async def _heal(self, applied: bool) -> None:
         try:
             async with asyncio.timeout(scaled(HEAL_S)):
                 await self.work.heal(self.on)
         except TimeoutError:
-            self._say("fault.not-healed", why=f"healing took longer than {scaled(HEAL_S):g} s")
+            self._record(FaultNotHealed, why=f"healing took longer than {scaled(HEAL_S):g} s")
         except KControllerError as failed:
-            self._say("fault.not-healed", why=str(failed))
+            self._record(FaultNotHealed, why=str(failed))
         else:
             if applied and not self.skipped:
-                self._say("fault.healed")
+                self._record(FaultHealed)
 
-    def _fail(self, kind: str, why: str, *, skip: bool) -> None:
+    def _fail(self, step: Callable[..., FaultEvent], why: str, *, skip: bool) -> None:
         self.skipped = skip and self.if_possible
-        self._say("fault.skipped" if self.skipped else kind, why=why)
+        self._record(FaultSkipped if self.skipped else step, why=why)
 
-    def _say(self, kind: str, **more: Any) -> None:
-        self.engine.record(kind, **self.fields, **more)
+    def _record(self, step: Callable[..., FaultEvent], **more: object) -> None:
+        self.engine.record(step(**self.fields, **more))
 
 
 async def _to_the_end(work: Any) -> None:

@@ -28,6 +28,7 @@ from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.process.cluster import ProcessCluster
 from pytest_kcontroller.cluster.zookeeper.source import check_zookeeper
 from pytest_kcontroller.errors import EnvironmentError_, NotOnThisBackend, UsageError
+from pytest_kcontroller.model.history import ProcessExited, RunFailed
 from pytest_kcontroller.plugin.manager import Plugins, load_plugins
 from pytest_kcontroller.runtime.real import RealClock, Recorder, RunStart
 from pytest_kcontroller.runtime.seams import MutantDoesNotApplyError, check_applies
@@ -193,7 +194,7 @@ async def _play(
     record = Recorder(run.history / "engine.jsonl", "engine", clock)
 
     def exited(node: int, status: int) -> None:
-        record("process.exited", node=node, status=status)
+        record(ProcessExited(node=node, status=status))
 
     try:
         cluster = await ProcessCluster.start(
@@ -206,7 +207,7 @@ async def _play(
         finally:
             await cluster.stop(keep_log_in=run.zookeeper)
     except EnvironmentError_ as failed:
-        record("run.failed", error=str(failed))
+        record(RunFailed(error=str(failed)))
         raise
     finally:
         record.close()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from pytest_kcontroller.cluster.admin import AdminSession
 from pytest_kcontroller.cluster.contract import ZOOKEEPER, NodeStatus
@@ -204,7 +204,7 @@ class ProcessCluster(ObservedCluster):
             return None
         return status_of(node, answer)
 
-    async def metadata(self, node: int) -> object | None:
+    async def metadata(self, node: int) -> Mapping[str, Any] | None:
         answer = await self.process(node).ask("metadata", timeout_s=scaled(ANSWER_S))
         return None if answer is None else answer["metadata"]
 

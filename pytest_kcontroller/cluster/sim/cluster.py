@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from pytest_kcontroller.cluster.admin import TIMEOUT_MS
 from pytest_kcontroller.cluster.contract import ZOOKEEPER, NodeStatus
@@ -158,7 +158,7 @@ class SimNode:
             return None
         return status_of(self._settings.node_id, self._node.report().to_json())
 
-    def metadata(self) -> object | None:
+    def metadata(self) -> Mapping[str, Any] | None:
         return self._node.metadata() if self.answers and self._node is not None else None
 
     @property
@@ -306,7 +306,7 @@ class SimCluster(ObservedCluster):
     async def status(self, node: int) -> NodeStatus | None:
         return self._node(node).report()
 
-    async def metadata(self, node: int) -> object | None:
+    async def metadata(self, node: int) -> Mapping[str, Any] | None:
         return self._node(node).metadata()
 
     async def hold(self, node: int, point: str) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from pytest_kcontroller.broker.handlers import BrokerHalf
 from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.model.history import HistoryEvent
 from pytest_kcontroller.runtime.nursery import Nursery
 from pytest_kcontroller.runtime.ports import Listening, Stream
 from pytest_kcontroller.runtime.real import SocketTransport
@@ -128,7 +129,7 @@ class Rig:
         self.broker = BrokerHalf(
             0,
             transport=SocketTransport(),
-            record=lambda kind, **fields: self.records.put_nowait({"kind": kind, **fields}),
+            record=self._record,
             address_of=lambda broker: controllers[broker].address if broker in controllers else None,
         )
         self.broker.registered(100)
@@ -203,6 +204,10 @@ class Rig:
                 live_brokers=brokers,
             )
         )
+
+    def _record(self, event: HistoryEvent | str, /, **fields: object) -> None:
+        line = {"kind": event.kind, **event.fields()} if isinstance(event, HistoryEvent) else {"kind": event, **fields}
+        self.records.put_nowait(line)
 
     async def wait_for(self, kind: str) -> dict[str, Any]:
         while (record := await self.records.get())["kind"] != kind:

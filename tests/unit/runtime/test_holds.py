@@ -4,22 +4,23 @@ import asyncio
 
 import pytest
 
+from pytest_kcontroller.model.history import HoldReached, HoldReleased
 from pytest_kcontroller.runtime.holds import BEFORE_STATE_WRITE, Holds, UnknownHoldPointError
 
 
 def test_unarmed_nobody_waits_and_nothing_is_recorded() -> None:
-    events: list[str] = []
+    events: list[object] = []
 
     async def main() -> None:
-        await Holds(lambda kind, **_: events.append(kind)).reach(BEFORE_STATE_WRITE)
+        await Holds(events.append).reach(BEFORE_STATE_WRITE)
 
     asyncio.run(main())
     assert events == []
 
 
 def test_armed_it_waits_until_released_and_both_are_recorded() -> None:
-    events: list[tuple[str, object]] = []
-    holds = Holds(lambda kind, **fields: events.append((kind, fields["point"])))
+    events: list[object] = []
+    holds = Holds(events.append)
 
     async def main() -> None:
         holds.arm(BEFORE_STATE_WRITE)
@@ -33,11 +34,11 @@ def test_armed_it_waits_until_released_and_both_are_recorded() -> None:
         await holds.reach(BEFORE_STATE_WRITE)  # released: disarmed
 
     asyncio.run(main())
-    assert events == [("hold.reached", BEFORE_STATE_WRITE), ("hold.released", BEFORE_STATE_WRITE)]
+    assert events == [HoldReached(point=BEFORE_STATE_WRITE), HoldReleased(point=BEFORE_STATE_WRITE)]
 
 
 def test_release_all_lets_everybody_go_also_those_who_were_cancelled() -> None:
-    holds = Holds(lambda kind, **_: None)
+    holds = Holds([].append)
 
     async def main() -> None:
         holds.arm(BEFORE_STATE_WRITE)
@@ -56,4 +57,4 @@ def test_release_all_lets_everybody_go_also_those_who_were_cancelled() -> None:
 
 def test_an_unknown_point_is_an_error_that_lists_the_points() -> None:
     with pytest.raises(UnknownHoldPointError, match=BEFORE_STATE_WRITE):
-        Holds(lambda kind, **_: None).arm("controller.nowhere")
+        Holds([].append).arm("controller.nowhere")

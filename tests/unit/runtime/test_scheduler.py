@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import pytest
 
+from pytest_kcontroller.model.history import HistoryEvent, Record, TestAction
 from pytest_kcontroller.runtime.holds import BEFORE_STATE_WRITE, Holds
 from pytest_kcontroller.runtime.nursery import Nursery
 from pytest_kcontroller.runtime.ports import Clock, Rng
@@ -35,7 +36,12 @@ class Small(Protocol):
     @property
     def holds(self) -> Holds: ...
 
-    def record(self, kind: str, **fields: object) -> None: ...
+    @property
+    def record(self) -> Record: ...
+
+
+def did(action: str, *arguments: object) -> HistoryEvent:
+    return TestAction(action=action, arguments=", ".join(map(str, arguments)))
 
 
 async def worker(runtime: Small, jobs: asyncio.Queue[int], number: int) -> None:
@@ -43,7 +49,7 @@ async def worker(runtime: Small, jobs: asyncio.Queue[int], number: int) -> None:
     while True:
         job = await jobs.get()
         await runtime.clock.sleep_us(wait.randrange(100, 2000))
-        runtime.record("job.done", job=job, worker=number)
+        runtime.record(did("job.done", job, number))
 
 
 async def busy_main(runtime: Small, rounds: int = 5, workers: int = 3) -> None:
@@ -57,13 +63,13 @@ async def busy_main(runtime: Small, rounds: int = 5, workers: int = 3) -> None:
                 jobs.put_nowait(job)
                 await runtime.clock.sleep_us(10_000)
     finally:
-        runtime.record("finally")
+        runtime.record(did("finally"))
 
 
 async def ticking_main(runtime: Small, ticks: int = 5, every_us: int = 10_000) -> None:
     for tick in range(ticks):
         await runtime.clock.sleep_us(every_us)
-        runtime.record("tick", number=tick)
+        runtime.record(did("tick", tick))
 
 
 def started(world: Scheduler, name: str, main: Callable[[Small], Any], events: list[dict[str, object]]) -> SimLoop:
@@ -73,7 +79,7 @@ def started(world: Scheduler, name: str, main: Callable[[Small], Any], events: l
 
 
 def kinds(events: list[dict[str, object]], writer: str) -> list[object]:
-    return [event["kind"] for event in events if event["writer"] == writer]
+    return [event.get("action", event["kind"]) for event in events if event["writer"] == writer]
 
 
 def test_a_run_ends_by_itself_with_its_finally() -> None:
@@ -84,7 +90,7 @@ def test_a_run_ends_by_itself_with_its_finally() -> None:
         world.run()
         assert world.now_us == 50_000
     assert kinds(events, "busy") == ["job.done"] * 5 + ["finally"]
-    assert [event["t_us"] for event in events if event["kind"] == "tick"] == [10_000, 20_000, 30_000, 40_000, 50_000]
+    assert [event["t_us"] for event in events if event["action"] == "tick"] == [10_000, 20_000, 30_000, 40_000, 50_000]
 
 
 def test_kill_runs_no_finally_and_the_other_goes_on(capfd: pytest.CaptureFixture[str]) -> None:
@@ -368,7 +374,7 @@ def test_a_held_task_waits_while_the_rest_goes_on() -> None:
         async with Nursery() as tasks:
             tasks.start(ticking_main(runtime), name="ticking")
             await runtime.holds.reach(BEFORE_STATE_WRITE)
-            runtime.record("wrote")
+            runtime.record(did("wrote"))
 
     events: list[dict[str, object]] = []
     with Scheduler() as world:
@@ -428,8 +434,9 @@ class RealSmall:
         self.events: list[str] = []
         self.holds = Holds(self.record)
 
-    def record(self, kind: str, **fields: object) -> None:
-        self.events.append(kind)
+    def record(self, event: HistoryEvent | str, /, **_: object) -> None:
+        assert isinstance(event, TestAction)
+        self.events.append(event.action)
 
 
 def test_the_same_mains_run_on_the_real_clock() -> None:

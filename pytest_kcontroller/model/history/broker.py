@@ -1,0 +1,67 @@
+"""What a node does as a broker."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pytest_kcontroller.model.history.event import NOWHERE, About, Batch, Focus, HistoryEvent, Rank, event
+from pytest_kcontroller.model.history.fields import BrokerEpoch, Columns, Epoch
+from pytest_kcontroller.model.text import in_words
+
+
+@event
+class BrokerBecomeLeader(Batch):
+    """It leads these partitions now, by one LeaderAndIsr request; `broker_epoch` is the registration that it named."""
+
+    kind = "broker.become-leader"
+    rank = Rank.UNTOLD
+    columns = ("partition", "leader", "leader_epoch")
+    one = "it leads {tp} now (leader epoch {leader_epoch}, controller epoch {epoch})"
+    text = "it leads {count} partitions now (controller epoch {epoch})"
+    epoch: Epoch
+    broker_epoch: BrokerEpoch
+    topics: Columns
+
+
+@event
+class BrokerBecomeFollower(Batch):
+    """It follows the leaders of these partitions now, by one LeaderAndIsr request."""
+
+    kind = "broker.become-follower"
+    rank = Rank.UNTOLD
+    columns = ("partition", "leader", "leader_epoch")
+    one = "it follows {leader} for {tp} now (controller epoch {epoch})"
+    text = "it follows the leaders of {count} partitions now (controller epoch {epoch})"
+    epoch: Epoch
+    broker_epoch: BrokerEpoch
+    topics: Columns
+
+
+@event
+class BrokerIsrChanged(Batch):
+    """The controller has accepted these changes of the ISR, by one AlterPartition request."""
+
+    kind = "broker.isr-changed"
+    columns = ("partition", "isr", "partition_epoch")
+    one = "the ISR of {tp} became {isr}"
+    text = "the ISR of {count} partitions has changed"
+    each = "{tp} to {isr}"
+    topics: Columns
+
+
+@event
+class BrokerControlledShutdown(HistoryEvent):
+    """It is about to stop, and has asked the controller for a controlled shutdown."""
+
+    kind = "broker.controlled-shutdown"
+    done: Annotated[bool, About("nobody needs it any more")]
+    tries: Annotated[int, About("how often it has asked")]
+    remaining: Annotated[list[str], About("the partitions (TOPIC-NUMBER) that it still leads")]
+    why: Annotated[str | None, About("why it was not done; null: it leads nothing that others could")]
+
+    def sentence(self, focus: Focus = NOWHERE) -> str:
+        if self.done is True:
+            return "it is about to stop: its controlled shutdown is done, and it leads nothing that others could"
+        return f"it is about to stop without a controlled shutdown ({in_words(self.why)}); it still leads " + in_words(
+            self.remaining
+        )

@@ -1,0 +1,382 @@
+"""What the engine of a campaign, or a test, does to a cluster and sees of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+from pytest_kcontroller.model.history.event import NOWHERE, About, Focus, HistoryEvent, Rank, Writer, event
+from pytest_kcontroller.model.history.fields import (
+    Epoch,
+    Error,
+    Fault,
+    MaybeSession,
+    Mode,
+    Node,
+    Op,
+    Session,
+    Why,
+)
+from pytest_kcontroller.model.text import in_words
+
+
+class EngineEvent(HistoryEvent):
+    """What the engine writes."""
+
+    __slots__ = ()
+    writer = Writer.ENGINE
+
+
+# --- the run ----------------------------------------------------------------------------------------------------------
+
+
+@event
+class RunStarted(EngineEvent):
+    """The cluster is there, and the schedule begins."""
+
+    kind = "run.started"
+    rank = Rank.UNTOLD
+    text = "the run starts"
+
+
+@event
+class RunEnded(EngineEvent):
+    """Everything has been played, healed and looked at."""
+
+    kind = "run.ended"
+    text = "the run ended"
+
+
+@event
+class RunFailed(EngineEvent):
+    """The cluster did not start, or could not be used."""
+
+    kind = "run.failed"
+    text = "the run failed: {error}"
+    error: Error
+
+
+@event
+class ProcessExited(EngineEvent):
+    """The process of a node has ended."""
+
+    kind = "process.exited"
+    text = "the process of node {node} ended with status {status}"
+    node: Node
+    status: Annotated[int, About("the exit status; negative: the signal that ended it")]
+
+
+@event
+class HostOverload(EngineEvent):
+    """ZooKeeper gave up a session that no fault was to end."""
+
+    kind = "host.overload"
+    text = "ZooKeeper gave up session {session}, which no fault was to end"
+    session: Session
+    zxid: Annotated[int, About("the transaction that closed it")]
+
+
+# --- faults -----------------------------------------------------------------------------------------------------------
+
+
+class FaultEvent(EngineEvent):
+    """A step of a fault. Its sentence is the same for all."""
+
+    __slots__ = ()
+    fault: str
+    fault_kind: str
+    mode: str | None
+    node: int | None
+    said: ClassVar[str]
+
+    def sentence(self, focus: Focus = NOWHERE) -> str:
+        name = f"{self.fault} ({self.fault_kind}{f':{self.mode}' if self.mode else ''}"
+        name += f" on node {self.node})" if self.node is not None else ")"
+        why = getattr(self, "why", None)
+        return f"fault {name}: {self.said}" + (f", {why}" if why else "")
+
+
+FaultKind = Annotated[str, About("the kind of a fault: kill, partition ...")]
+Target = Annotated[str | None, About("whom the campaign names as its target")]
+Hit = Annotated[int | None, About("the node that is hit; null: several, or nobody")]
+
+
+@event
+class FaultAsked(FaultEvent):
+    """Its moment has come."""
+
+    kind = "fault.asked"
+    said = "asked"
+    fault: Fault
+    fault_kind: FaultKind
+    mode: Mode
+    target: Target
+    node: Hit
+    session: MaybeSession
+    nodes: Annotated[list[int], About("the nodes that are hit")]
+
+
+@event
+class FaultApplied(FaultEvent):
+    """It has been injected."""
+
+    kind = "fault.applied"
+    said = "applied"
+    fault: Fault
+    fault_kind: FaultKind
+    mode: Mode
+    target: Target
+    node: Hit
+    session: MaybeSession
+
+
+@event
+class FaultObserved(FaultEvent):
+    """It has its effect, by other means than it was injected with."""
+
+    kind = "fault.observed"
+    said = "observed"
+    fault: Fault
+    fault_kind: FaultKind
+    mode: Mode
+    target: Target
+    node: Hit
+    session: MaybeSession
+    evidence: Annotated[dict[str, Any], About("what was seen of the effect; `t_us`: when")]
+
+
+@event
+class FaultHealed(FaultEvent):
+    """It has been taken back."""
+
+    kind = "fault.healed"
+    said = "healed"
+    fault: Fault
+    fault_kind: FaultKind
+    mode: Mode
+    target: Target
+    node: Hit
+    session: MaybeSession
+
+
+@event
+class FaultNotApplied(FaultEvent):
+    """It could not be injected."""
+
+    kind = "fault.not-applied"
+    said = "not applied"
+    fault: Fault
+    fault_kind: FaultKind
+    mode: Mode
+    target: Target
+    node: Hit
+    session: MaybeSession
+    why: Why
+
+
+@event
+class FaultNotObserved(FaultEvent):
+    """There was no evidence of its effect in time."""
+
+    kind = "fault.not-observed"
+    said = "not observed"
+    fault: Fault
+    fault_kind: FaultKind
+    mode: Mode
+    target: Target
+    node: Hit
+    session: MaybeSession
+    why: Why
+
+
+@event
+class FaultNotHealed(FaultEvent):
+    """It could not be taken back."""
+
+    kind = "fault.not-healed"
+    said = "not healed"
+    fault: Fault
+    fault_kind: FaultKind
+    mode: Mode
+    target: Target
+    node: Hit
+    session: MaybeSession
+    why: Why
+
+
+@event
+class FaultSkipped(FaultEvent):
+    """One with `if_possible`, as drawn ones are, had nothing to hit: nothing has failed."""
+
+    kind = "fault.skipped"
+    said = "skipped"
+    fault: Fault
+    fault_kind: FaultKind
+    mode: Mode
+    target: Target
+    node: Hit
+    session: MaybeSession
+    why: Why
+
+
+@event
+class TriggerMissed(EngineEvent):
+    """What a fault waited for did not come."""
+
+    kind = "trigger.missed"
+    text = "{trigger} did not happen in {waited_s} s"
+    trigger: Annotated[str, About("what it waited for, as in `when` and `until`")]
+    waited_s: Annotated[float, About("how long", unit="s")]
+
+
+# --- what a campaign or a test does besides ---------------------------------------------------------------------------
+
+
+class AdminEvent(EngineEvent):
+    """A step of an admin action; the arguments of the action stand beside the other fields, under their own names."""
+
+    __slots__ = ()
+    op: str
+    action: str
+    arguments: Mapping[str, Any]
+    said: ClassVar[str]
+
+    def fields(self) -> dict[str, object]:
+        """The arguments are fields of their own."""
+        own = dict(super().fields())
+        own.pop("arguments")
+        error = {"error": own.pop("error")} if "error" in own else {}
+        return {**own, **self.arguments, **error}
+
+    @classmethod
+    def of(cls, line: Mapping[str, Any]) -> HistoryEvent:
+        """What is no field of its own is an argument."""
+        known = ("writer", "seq", "t_us", "kind", "op", "action", "error")
+        arguments = {name: value for name, value in line.items() if name not in known}
+        return super().of({**line, "arguments": arguments})
+
+    def sentence(self, focus: Focus = NOWHERE) -> str:
+        error = getattr(self, "error", None)
+        return f"admin {self.action} {self.op}: {self.said}" + (f", {error}" if error else "")
+
+
+Action = Annotated[str, About("what is done: create_topic ...")]
+Arguments = Annotated[Mapping[str, Any], About("the arguments of the action, as fields of their own names")]
+
+
+@event
+class AdminInvoke(AdminEvent):
+    """An admin action begins."""
+
+    kind = "admin.invoke"
+    said = "invoke"
+    op: Op
+    action: Action
+    arguments: Arguments
+
+
+@event
+class AdminOk(AdminEvent):
+    """It has been done."""
+
+    kind = "admin.ok"
+    said = "ok"
+    op: Op
+    action: Action
+    arguments: Arguments
+
+
+@event
+class AdminFail(AdminEvent):
+    """It has been refused, and has not happened."""
+
+    kind = "admin.fail"
+    said = "fail"
+    op: Op
+    action: Action
+    arguments: Arguments
+    error: Error
+
+
+@event
+class AdminInfo(AdminEvent):
+    """It may have happened, or not."""
+
+    kind = "admin.info"
+    said = "info"
+    op: Op
+    action: Action
+    arguments: Arguments
+    error: Error
+
+
+@event
+class TestAction(EngineEvent):
+    """What a test asked of its `kcluster`."""
+
+    __test__: ClassVar[bool] = False  # pytest: it is no test
+    kind = "test.action"
+    text = "the test: {action} {arguments}"
+    action: Annotated[str, About("the method of `kcluster`")]
+    arguments: Annotated[str, About("its arguments, as text")]
+
+
+# --- the end ----------------------------------------------------------------------------------------------------------
+
+
+@event
+class NodeStatus(EngineEvent):
+    """What a node says of itself when asked, at the end."""
+
+    kind = "node.status"
+    rank = Rank.UNTOLD
+    node: Node
+    active: Annotated[bool, About("it takes itself for the controller")]
+    epoch: Epoch
+    session: MaybeSession
+    phase: Annotated[str, About("connecting, registering, follower, loading, active, expired ...")]
+
+    def sentence(self, focus: Focus = NOWHERE) -> str:
+        role = f"the controller, epoch {self.epoch}" if self.active is True else "not the controller"
+        session = f"session {self.session}" if self.session else "no session"
+        return f"node {self.node} says: {role}, {self.phase}, {session}"
+
+
+@event
+class NodeMetadata(EngineEvent):
+    """What UpdateMetadata had told a node at the end."""
+
+    kind = "node.metadata"
+    rank = Rank.UNTOLD
+    node: Node
+    metadata: Annotated[Mapping[str, Any], About("`controller`, `brokers` and `partitions`, as the node knows them")]
+
+    def sentence(self, focus: Focus = NOWHERE) -> str:
+        return f"node {self.node} knows {_known(self.metadata)}"
+
+
+@event
+class ZkTree(EngineEvent):
+    """What ZooKeeper holds at the end."""
+
+    kind = "zk.tree"
+    rank = Rank.UNTOLD
+    controller: Annotated[int | None, About("the node that `/controller` names; null: nobody")]
+    controller_owner: Annotated[str | None, About("the session that owns `/controller`")]
+    epoch: Epoch
+    brokers: Annotated[list[int], About("the registered brokers")]
+    partitions: Annotated[
+        list[Mapping[str, Any]],
+        About(
+            "each with its `topic`, `partition`, `replicas`, `leader`, `isr`, `leader_epoch`, `controller_epoch`, `version`"
+        ),
+    ]
+
+    def sentence(self, focus: Focus = NOWHERE) -> str:
+        return f"ZooKeeper holds {_known({'controller': self.controller, 'brokers': self.brokers})}"
+
+
+def _known(held: Any) -> str:
+    if not isinstance(held, Mapping):
+        return in_words(held)
+    return f"controller {in_words(held.get('controller'))}, brokers {in_words(held.get('brokers'))}"

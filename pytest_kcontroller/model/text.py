@@ -1,0 +1,47 @@
+"""Text of others on its way to people: names, messages and values that this project did not choose.
+
+Plugins, tests and ZooKeeper give texts with control characters, halves of characters (lone surrogates) or objects that
+cannot even say what they are. All of it goes through here before it is written down or shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+#: A longer text is cut, and says so: nobody reads it, and one name must not fill a report.
+LONGEST = 1_000
+
+
+def printable(text: str, longest: int = LONGEST) -> str:
+    """Control and direction-changing characters are shown, not obeyed; what is too long is cut."""
+    cut = text if len(text) <= longest else f"{text[:longest]}… ({len(text) - longest} more characters)"
+    if cut.isprintable():
+        return cut
+    return "".join(char if char.isprintable() else _code(char) for char in cut)
+
+
+def _code(char: str) -> str:
+    number = ord(char)
+    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+
+
+def shown(value: object) -> str:
+    """`repr(value)`, printable, of an object of others: whatever its own `__repr__` does, there is a text."""
+    try:
+        return printable(repr(value))
+    except Exception as failed:  # noqa: BLE001 - somebody else's code, which may raise anything
+        return f"<{type(value).__name__} whose repr raises {type(failed).__name__}>"
+
+
+def in_words(value: Any) -> str:
+    """A JSON value as one would say it: nothing of Python."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {in_words(each)}" for name, each in value.items()) or "nothing"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(in_words(each) for each in value) or "nothing"
+    return str(value)
