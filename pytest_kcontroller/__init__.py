@@ -1,3 +1,48 @@
-"""pytest fixtures, plugins and chaos campaigns around a ZooKeeper-based controller like Apache Kafka's."""
+"""pytest fixtures, plugins and chaos campaigns around a ZooKeeper-based controller like Apache Kafka's.
+
+What is public, and stays where it is:
+
+    pytest_kcontroller              the types of the fixtures, for annotations (`__all__` below)
+    pytest_kcontroller.errors       what can be raised
+    pytest_kcontroller.hookspecs    what plugins implement
+    pytest_kcontroller.model        the values that plugins get and give
+    kcontroller_chaos               what faults and invariants are made of
+
+All else may move. Importing this package imports nothing heavy: a type is loaded when it is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_kcontroller.fixtures.chaos import Chaos
+    from pytest_kcontroller.fixtures.kcluster import KCluster
+    from pytest_kcontroller.fixtures.khistory import KHistory
+    from pytest_kcontroller.fixtures.options import KcSettings
+    from pytest_kcontroller.fixtures.zookeeper import TestZooKeeper
 
 __version__ = "0.1.0"
+__all__ = ["Chaos", "KCluster", "KHistory", "KcSettings", "TestZooKeeper", "__version__"]
+
+_HOMES = {
+    "Chaos": "chaos",
+    "KCluster": "kcluster",
+    "KHistory": "khistory",
+    "KcSettings": "options",
+    "TestZooKeeper": "zookeeper",
+}
+"""Type -> its module in `fixtures`."""
+
+
+def __getattr__(name: str) -> type:
+    if (home := _HOMES.get(name)) is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: type = getattr(importlib.import_module(f"{__name__}.fixtures.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

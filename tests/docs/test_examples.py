@@ -44,12 +44,12 @@ def test_the_python_examples_pass(docs_project: Callable[..., Any]) -> None:
 
 
 def test_the_examples_of_fixtures_pass_in_a_simulated_world(docs_project: Callable[..., Any]) -> None:
-    """But for those that use a real server, and the one that says that it is not for it."""
+    """But for those that use a real server, and the two that say that they are not for it."""
     fixtures = ROOT / "docs/fixtures.md"
     examples = [block for block in of("python") if block.page == fixtures and "zookeeper, zk" not in block.text]
     ran = docs_project(examples).pytest("--kc-backend=sim")
-    passed(ran, tests=3)
-    assert "1 deselected" in ran.stdout
+    passed(ran, tests=4)
+    assert "2 deselected" in ran.stdout
 
 
 def test_a_page_adds_a_selector_a_fault_and_an_invariant(docs_project: Callable[..., Any]) -> None:

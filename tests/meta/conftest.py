@@ -1,8 +1,9 @@
-"""The rules' own tools are importable: tests/tools/generated.py."""
+"""What the rules are made of is importable: tests/tools/generated.py, and rules.py and set_iteration.py here."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "tools")]
