@@ -80,6 +80,8 @@ ROOT = Path(__file__).parents[1]
 BROKERS = 5
 NODE = 1
 PER_TOPIC = 50
+EPOCHS = 997
+"""So many leader epochs there are: no two states of a topic are alike."""
 CHANGED_TOPICS = 20
 COLUMNS = ("load", "replicas", "partitions", "write", "build", "encode", "send", "answers", "history", OTHER)
 NOT_COUNTED = ("zookeeper", "brokers")
@@ -89,21 +91,33 @@ TURNS = 50
 CONTROLLER = "pytest_kcontroller.controller"
 PLACES: Mapping[str, Sequence[str]] = {
     "load": [
-        f"{CONTROLLER}.loading:load_brokers",
-        f"{CONTROLLER}.loading:load_topics",
+        f"{CONTROLLER}.failover:load",
+        *(
+            f"{CONTROLLER}.loading:{name}"
+            for name in ("registered_brokers", "read_brokers", "topic_names", "read_topics")
+        ),
+        f"{CONTROLLER}.machines.states:StateZnodes.load",
+        *(f"{CONTROLLER}.loading:{name}" for name in ("load_brokers", "load_topics")),
         f"{CONTROLLER}.machines:Machines._read",
     ],
     "replicas": [
-        f"{CONTROLLER}.machines:Machines.{name}" for name in ("start_replicas", "online_replicas", "offline_replicas")
+        *(f"{CONTROLLER}.machines.replicas:ReplicaMachine.{name}" for name in ("start", "transition")),
+        *(
+            f"{CONTROLLER}.machines:Machines.{name}"
+            for name in ("start_replicas", "online_replicas", "offline_replicas")
+        ),
     ],
     "partitions": [
-        f"{CONTROLLER}.machines:Machines.{name}"
-        for name in ("start_partitions", "trigger_online", "online", "offline", "create", "relieve")
+        *(f"{CONTROLLER}.machines.partitions:PartitionMachine.{name}" for name in ("start", "transition")),
+        *(
+            f"{CONTROLLER}.machines:Machines.{name}"
+            for name in ("start_partitions", "trigger_online", "online", "offline", "create", "relieve")
+        ),
     ],
     "write": ["pytest_kcontroller.zookeeper.store:Store.write_each"],
     "build": [f"{CONTROLLER}.batch:Batch.build"],
 }
-"""What is counted as what, in this revision and in older ones (see phases.Phases.wrap_all)."""
+"""What is counted as what (see phases.Phases.wrap_all); the last of each phase are of before the controller had rooms."""
 
 
 # --- what stands around the controller --------------------------------------------------------------------------------
@@ -243,7 +257,10 @@ class Bench:
         if with_states:
             for index, assignment in topic.partitions.items():
                 state = LeaderAndIsr(
-                    leader=assignment.replicas[0], leader_epoch=0, isr=assignment.replicas, controller_epoch=1
+                    leader=assignment.replicas[0],
+                    leader_epoch=(number * PER_TOPIC + index) % EPOCHS,
+                    isr=assignment.replicas,
+                    controller_epoch=1,
                 )
                 path = state_path(TopicPartition(topic.name, index))
                 self.tree.create_with_parents(path, encode_state(state))
