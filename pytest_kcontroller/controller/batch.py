@@ -2,15 +2,18 @@
 
 A LeaderAndIsr implies an UpdateMetadata of the partition to everybody. isNew is sticky, negative ids are dropped, and so
 are brokers that are not registered when the batch is built.
+
+An entry that goes to several brokers is encoded once; so is what an UpdateMetadata says of a topic.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from itertools import groupby
+from operator import attrgetter
 
 from pytest_kcontroller.controller.context import Context
-from pytest_kcontroller.model.cluster import LeaderAndIsr, TopicPartition
+from pytest_kcontroller.model.cluster import UNKNOWN_EPOCH, LeaderAndIsr, TopicPartition
 from pytest_kcontroller.wire.codec import encode_once
 from pytest_kcontroller.wire.messages import (
     LeaderAndIsrLiveLeader,
@@ -29,12 +32,15 @@ from pytest_kcontroller.wire.messages import (
 from pytest_kcontroller.wire.topic_ids import topic_uuid
 
 PLAINTEXT = 0
+BrokerRequest = LeaderAndIsrRequest | UpdateMetadataRequest | StopReplicaRequest
+
+_TOPIC = attrgetter("topic")
 
 
 class Requests:
     """The requests of one term: makes its batches, and sends them."""
 
-    def __init__(self, controller: int, context: Context, send: Callable[[int, Any], None]) -> None:
+    def __init__(self, controller: int, context: Context, send: Callable[[int, BrokerRequest], None]) -> None:
         self._controller, self._context, self._send = controller, context, send
 
     def batch(self) -> Batch:
@@ -52,24 +58,50 @@ class Requests:
 
 
 class Batch:
-    """One batch of requests of controller `controller`."""
+    """One batch of requests of controller `controller`. Each partition's entry is made once, however many brokers get it."""
 
     def __init__(self, controller: int, context: Context) -> None:
         self._controller, self._context = controller, context
-        self._leader_and_isr: dict[int, dict[TopicPartition, tuple[LeaderAndIsr, bool]]] = {}
+        self._leader_and_isr: dict[int, dict[TopicPartition, LeaderAndIsrPartitionState]] = {}
+        self._entries: dict[TopicPartition, tuple[LeaderAndIsr, LeaderAndIsrPartitionState]] = {}
+        """The last one of each partition, and of which state it is."""
         self._stop: dict[int, dict[TopicPartition, bool]] = {}
-        self._metadata_to: dict[int, None] = {}
         self._metadata: dict[TopicPartition, None] = {}
+        self._metadata_to: dict[int, None] = {}
         self._metadata_to_all = False
 
     def leader_and_isr(self, brokers: Iterable[int], tp: TopicPartition, state: LeaderAndIsr, *, is_new: bool) -> None:
+        entry = self._entry(tp, state, is_new)
         for broker in brokers:
             if broker >= 0:
-                partitions = self._leader_and_isr.setdefault(broker, {})
-                was_new = tp in partitions and partitions[tp][1]
-                partitions[tp] = (state, is_new or was_new)
+                if (partitions := self._leader_and_isr.get(broker)) is None:
+                    partitions = self._leader_and_isr[broker] = {}
+                before = partitions.get(tp)
+                sticky = before is not None and before.is_new and not is_new
+                partitions[tp] = self._entry(tp, state, True) if sticky else entry
         self._metadata[tp] = None
         self._metadata_to_all = True
+
+    def _entry(self, tp: TopicPartition, state: LeaderAndIsr, is_new: bool) -> LeaderAndIsrPartitionState:
+        made = self._entries.get(tp)
+        if made is not None and made[0] is state and made[1].is_new == is_new:
+            return made[1] if made[1].encoded is not None else encode_once(made[1])  # it goes to several brokers
+        assignment = self._context.assignments[tp]
+        entry = LeaderAndIsrPartitionState(
+            partition_index=tp.partition,
+            controller_epoch=state.controller_epoch,
+            leader=state.leader,
+            leader_epoch=state.leader_epoch,
+            isr=state.isr,
+            partition_epoch=state.partition_epoch,
+            replicas=assignment.replicas,
+            adding_replicas=assignment.adding,
+            removing_replicas=assignment.removing,
+            is_new=is_new,
+            leader_recovery_state=int(state.recovering),
+        )
+        self._entries[tp] = state, entry
+        return entry
 
     def update_metadata(self, brokers: Iterable[int], tps: Iterable[TopicPartition] = ()) -> None:
         """Without partitions it says only who is live. Those without leadership are left out when the request is built."""
@@ -82,7 +114,7 @@ class Batch:
             for tp in tps:
                 stopped[tp] = delete or stopped.get(tp, False)
 
-    def build(self) -> Iterator[tuple[int, Any]]:
+    def build(self) -> Iterator[tuple[int, BrokerRequest]]:
         """(broker, request), in the order in which they are sent: LeaderAndIsr, UpdateMetadata, StopReplica."""
         registered = self._context.brokers
         for broker in sorted(b for b in self._leader_and_isr if b in registered):
@@ -91,78 +123,67 @@ class Batch:
         if metadata_to:
             topics, live = self._metadata_topics(), self._live_brokers()
             for broker in metadata_to:
-                yield broker, self._request(UpdateMetadataRequest, broker, topic_states=topics, live_brokers=live)
+                yield broker, self._build_update_metadata(broker, topics, live)
         for broker in sorted(b for b in self._stop if b in registered):
             yield broker, self._build_stop(broker)
 
-    def _request(self, kind: Any, broker: int, **fields: Any) -> Any:
-        return kind(
+    def _build_leader_and_isr(self, broker: int) -> LeaderAndIsrRequest:
+        entries, brokers = self._leader_and_isr[broker], self._context.brokers
+        leaders = dict.fromkeys(entry.leader for entry in entries.values())
+        return LeaderAndIsrRequest(
             controller_id=self._controller,
             controller_epoch=self._context.epoch,
-            broker_epoch=self._context.brokers[broker].epoch,
-            **fields,
-        )
-
-    def _build_leader_and_isr(self, broker: int) -> Any:
-        topics: dict[str, list[Any]] = {}
-        leaders: dict[int, None] = {}
-        for tp, (state, is_new) in sorted(self._leader_and_isr[broker].items()):
-            assignment = self._context.assignments[tp]
-            leaders[state.leader] = None
-            topics.setdefault(tp.topic, []).append(
-                LeaderAndIsrPartitionState(
-                    partition_index=tp.partition,
-                    controller_epoch=state.controller_epoch,
-                    leader=state.leader,
-                    leader_epoch=state.leader_epoch,
-                    isr=state.isr,
-                    partition_epoch=state.partition_epoch,
-                    replicas=assignment.replicas,
-                    adding_replicas=assignment.adding,
-                    removing_replicas=assignment.removing,
-                    is_new=is_new,
-                    leader_recovery_state=int(state.recovering),
-                )
-            )
-        return self._request(
-            LeaderAndIsrRequest,
-            broker,
+            broker_epoch=brokers[broker].epoch,
             topic_states=[
-                LeaderAndIsrTopicState(topic_name=name, topic_id=self._topic_id(name), partition_states=partitions)
-                for name, partitions in topics.items()
+                LeaderAndIsrTopicState(
+                    topic_name=topic, topic_id=self._topic_id(topic), partition_states=[entries[tp] for tp in tps]
+                )
+                for topic, tps in _by_topic(entries)
             ],
             live_leaders=[
                 LeaderAndIsrLiveLeader(broker_id=leader.id, host_name=leader.address.host, port=leader.address.port)
-                for leader in (self._context.brokers[b] for b in sorted(leaders) if b in self._context.brokers)
+                for leader in (brokers[b] for b in sorted(leaders) if b in brokers)
             ],
         )
 
-    def _metadata_topics(self) -> list[Any]:
-        topics: dict[str, list[Any]] = {}
-        for tp in sorted(self._metadata):
-            state, assignment = self._context.leadership.get(tp), self._context.assignments.get(tp)
-            if state is None or assignment is None:
-                continue
-            topics.setdefault(tp.topic, []).append(
-                UpdateMetadataPartitionState(
-                    partition_index=tp.partition,
-                    controller_epoch=state.controller_epoch,
-                    leader=state.leader,
-                    leader_epoch=state.leader_epoch,
-                    isr=state.isr,
-                    zk_version=state.partition_epoch,
-                    replicas=assignment.replicas,
-                    offline_replicas=tuple(r for r in assignment.replicas if not self._context.live(r)),
-                )
-            )
+    def _build_update_metadata(
+        self, broker: int, topics: list[UpdateMetadataTopicState], live: list[UpdateMetadataBroker]
+    ) -> UpdateMetadataRequest:
+        return UpdateMetadataRequest(
+            controller_id=self._controller,
+            controller_epoch=self._context.epoch,
+            broker_epoch=self._context.brokers[broker].epoch,
+            topic_states=topics,
+            live_brokers=live,
+        )
+
+    def _metadata_topics(self) -> list[UpdateMetadataTopicState]:
+        leadership = self._context.leadership
         return [
             encode_once(
-                UpdateMetadataTopicState(topic_name=name, topic_id=self._topic_id(name), partition_states=partitions)
+                UpdateMetadataTopicState(
+                    topic_name=topic,
+                    topic_id=self._topic_id(topic),
+                    partition_states=[self._metadata_entry(tp, leadership[tp]) for tp in tps],
+                )
             )
-            for name, partitions in topics.items()
+            for topic, tps in _by_topic(tp for tp in self._metadata if tp in leadership)
         ]
 
-    def _live_brokers(self) -> list[Any]:
+    def _metadata_entry(self, tp: TopicPartition, state: LeaderAndIsr) -> UpdateMetadataPartitionState:
+        replicas = self._context.assignments[tp].replicas
+        return UpdateMetadataPartitionState(
+            partition_index=tp.partition,
+            controller_epoch=state.controller_epoch,
+            leader=state.leader,
+            leader_epoch=state.leader_epoch,
+            isr=state.isr,
+            zk_version=state.partition_epoch,
+            replicas=replicas,
+            offline_replicas=self._context.offline_of(replicas),
+        )
+
+    def _live_brokers(self) -> list[UpdateMetadataBroker]:
         return [
             UpdateMetadataBroker(
                 id=broker.id,
@@ -179,24 +200,32 @@ class Batch:
             for _, broker in sorted(self._context.brokers.items())
         ]
 
-    def _build_stop(self, broker: int) -> Any:
-        topics: dict[str, list[Any]] = {}
-        for tp, delete in sorted(self._stop[broker].items()):
-            state = self._context.leadership.get(tp)
-            topics.setdefault(tp.topic, []).append(
-                StopReplicaPartitionState(
-                    partition_index=tp.partition,
-                    leader_epoch=-1 if state is None else state.leader_epoch,
-                    delete_partition=delete,
-                )
-            )
-        return self._request(
-            StopReplicaRequest,
-            broker,
+    def _build_stop(self, broker: int) -> StopReplicaRequest:
+        stopped, leadership = self._stop[broker], self._context.leadership
+        return StopReplicaRequest(
+            controller_id=self._controller,
+            controller_epoch=self._context.epoch,
+            broker_epoch=self._context.brokers[broker].epoch,
             topic_states=[
-                StopReplicaTopicState(topic_name=name, partition_states=states) for name, states in topics.items()
+                StopReplicaTopicState(
+                    topic_name=topic,
+                    partition_states=[
+                        StopReplicaPartitionState(
+                            partition_index=tp.partition,
+                            leader_epoch=leadership[tp].leader_epoch if tp in leadership else UNKNOWN_EPOCH,
+                            delete_partition=stopped[tp],
+                        )
+                        for tp in tps
+                    ],
+                )
+                for topic, tps in _by_topic(stopped)
             ],
         )
 
     def _topic_id(self, topic: str) -> bytes:
         return topic_uuid(self._context.topic_id(topic))
+
+
+def _by_topic(tps: Iterable[TopicPartition]) -> Iterator[tuple[str, Iterable[TopicPartition]]]:
+    """Both in order."""
+    return groupby(sorted(tps), key=_TOPIC)

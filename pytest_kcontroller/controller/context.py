@@ -38,6 +38,8 @@ class Context:
         self.epoch, self.epoch_version = epoch, epoch_version
         self._brokers: dict[int, Broker] = {}
         self._shutting_down: dict[int, None] = {}
+        self._offline: dict[tuple[int, ...], tuple[int, ...]] = {}
+        """Replicas -> those of them that are not live: few lists of replicas are many partitions' own."""
         self._topics: dict[str, _Topic] = {}
         self._topic_names: list[str] = []
         self._names_by_id: dict[str, str] = {}
@@ -59,18 +61,27 @@ class Context:
     def register(self, broker: Broker) -> None:
         """It is registered, for the first time or otherwise than before."""
         self._brokers[broker.id] = broker
+        self._offline.clear()
 
     def unregister(self, broker: int) -> None:
         self._brokers.pop(broker, None)
         self._shutting_down.pop(broker, None)
+        self._offline.clear()
 
     def begin_shutdown(self, broker: int) -> None:
         """It asked for a controlled shutdown: nobody elects it until it has registered again."""
         self._shutting_down[broker] = None
+        self._offline.clear()
 
     def live(self, broker: int) -> bool:
         """Registered and not shutting down (Kafka: online)."""
         return broker in self._brokers and broker not in self._shutting_down
+
+    def offline_of(self, replicas: tuple[int, ...]) -> tuple[int, ...]:
+        """Those of `replicas` that are not live, in their order."""
+        if (offline := self._offline.get(replicas)) is None:
+            offline = self._offline[replicas] = tuple(replica for replica in replicas if not self.live(replica))
+        return offline
 
     def shutting_down(self, broker: int) -> bool:
         return broker in self._shutting_down
@@ -189,6 +200,10 @@ class Context:
                     continue
                 del self._led[before.leader][tp]
             self._led.setdefault(state.leader, {})[tp] = None
+
+    def has_leadership(self, topic: str) -> bool:
+        """One of its partitions has a state, so the znodes above its states are there."""
+        return any(tp in self._leadership for tp in self._topics[topic].partitions)
 
     def led_by(self, broker: int) -> list[TopicPartition]:
         return sorted(self._led.get(broker, ()))

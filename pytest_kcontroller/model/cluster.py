@@ -79,6 +79,17 @@ class LeaderAndIsr:
     partition_epoch: int = 0
     recovering: bool = False
 
+    def at(self, partition_epoch: int) -> LeaderAndIsr:
+        """The same, in another version of the znode. Spelled out: dataclasses.replace takes three times as long."""
+        return LeaderAndIsr(
+            leader=self.leader,
+            leader_epoch=self.leader_epoch,
+            isr=self.isr,
+            controller_epoch=self.controller_epoch,
+            partition_epoch=partition_epoch,
+            recovering=self.recovering,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicState:

@@ -7,7 +7,7 @@ is there. What was written, and what was found instead, is in the context when a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from pytest_kcontroller.controller.context import Context
 from pytest_kcontroller.controller.fences import fence_of_states
@@ -61,9 +61,9 @@ class StateZnodes:
         if not states:
             return Changed()
         await self._holds.reach(BEFORE_STATE_WRITE)
-        for depth in (0, 1):  # they may be there already
-            parents = dict.fromkeys(state_parents(tp)[depth] for tp in states)
-            await self._write([Create(path) for path in parents])
+        above = {tp.topic: state_parents(tp)[0] for tp in states}
+        await self._write([Create(path) for topic, path in above.items() if not self._context.has_leadership(topic)])
+        await self._write([Create(state_parents(tp)[1]) for tp in states])
         results = await self._write([Create(state_path(tp), encode_state(state)) for tp, state in states.items()])
         changed = self._sorted_out(states, results)
         changed.refused.update(dict.fromkeys(changed.stale, Why.EXISTS))
@@ -105,7 +105,7 @@ class StateZnodes:
         found: States = {}
         for (tp, state), result in zip(states.items(), results, strict=True):
             if isinstance(result, Written):
-                changed.written[tp] = replace(state, partition_epoch=result.version)
+                changed.written[tp] = state.at(result.version)
             elif not isinstance(result, Stale):
                 changed.refused[tp] = Why.TOO_BIG
             elif result.now is None:
