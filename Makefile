@@ -67,7 +67,9 @@ demo: $(INSTALLED)
 	$(BIN)/kcontroller report $(RUNS)/demo -o $(REPORT)
 	@echo "the report is $(abspath $(REPORT))/report.html"
 
+# Environments are made two at a time, then used one after the other: tests have the machine for themselves.
 test: $(TOX)
+	$(BIN)/tox run-parallel --notest --parallel 2 --parallel-no-spinner
 	$(BIN)/tox run
 
 # What a person runs while working: one environment, no wheel, no Java, no sockets beyond this machine.
