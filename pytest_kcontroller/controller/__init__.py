@@ -16,4 +16,10 @@ fences       what each kind of write is fenced with
 batch        which request each broker gets
 channels     one queue and one connection per broker
 answers      what brokers answer
+
+It logs under this package's name; a node's process writes that into its log (node.process).
 """
+
+import logging
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # in simulated time the history says what failed

@@ -218,6 +218,11 @@ class Context:
 
     # --- states of the machines
 
+    @property
+    def partition_states(self) -> Mapping[TopicPartition, PartitionState]:
+        """Of the partitions that are not NonExistent."""
+        return self._partition_states
+
     def partition_state(self, tp: TopicPartition) -> PartitionState:
         return self._partition_states.get(tp, PartitionState.NON_EXISTENT)
 
@@ -243,9 +248,12 @@ class Context:
                 states[tp] = state
                 in_state[state][tp] = None
 
+    def replica_states(self, broker: int) -> Mapping[TopicPartition, ReplicaState]:
+        """Of the replicas on `broker` that are not NonExistent."""
+        return self._replica_states.get(broker, {})
+
     def replica_state(self, tp: TopicPartition, broker: int) -> ReplicaState:
-        states = self._replica_states.get(broker)
-        return ReplicaState.NON_EXISTENT if states is None else states.get(tp, ReplicaState.NON_EXISTENT)
+        return self.replica_states(broker).get(tp, ReplicaState.NON_EXISTENT)
 
     def set_replica_state(self, broker: int, tps: Iterable[TopicPartition], state: ReplicaState) -> None:
         states = self._replica_states.setdefault(broker, {})

@@ -61,6 +61,7 @@ def run_node(settings: NodeSettings) -> int:
 
     Raises KControllerError.
     """
+    _log_to_stderr()
     if os.environ.get("KCONTROLLER_DEBUG") != "1":
         # kazoo logs every refused connection; what matters of it is in our own messages and in the history.
         logging.getLogger("kazoo").addHandler(logging.NullHandler())
@@ -78,6 +79,13 @@ def run_node(settings: NodeSettings) -> int:
             holds=Holds(record),
         )
         return asyncio.run(_run(Node(runtime, settings, plugins), runtime, settings, mutant))
+
+
+def _log_to_stderr() -> None:
+    """Warnings and errors of ours, with their tracebacks; whoever started the process keeps that as the node's log."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.getLogger("pytest_kcontroller").addHandler(handler)
 
 
 async def _run(node: Node, runtime: RealRuntime, settings: NodeSettings, mutant: Mutant | None) -> int:

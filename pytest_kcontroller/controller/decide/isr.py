@@ -84,6 +84,6 @@ def isr_without(isr: tuple[int, ...], broker: int) -> tuple[int, ...]:
 
 
 @seam("controller.told-of-removal")
-def told_of_removal(replicas: tuple[int, ...], broker: int, state: LeaderAndIsr) -> list[int]:
+def recipients_of_removal(replicas: tuple[int, ...], broker: int, state: LeaderAndIsr) -> list[int]:
     """Who hears that `broker` is not in sync any more, and of the new leader epoch: all the others (KAFKA-1188)."""
     return [r for r in replicas if r != broker]

@@ -76,5 +76,5 @@ async def _go(term: Term, brokers: Sequence[int]) -> None:
 
 @seam("controller.bounced-brokers")
 def bounced_brokers(before: Mapping[int, Broker], now: Mapping[int, Broker]) -> list[int]:
-    """Who has registered again between two looks, and so may have forgotten all that it was told (KAFKA-7235)."""
+    """Who has registered again between two looks, and so may have forgotten all requests (KAFKA-7235)."""
     return [b for b in sorted(now) if b in before and now[b].epoch > before[b].epoch]

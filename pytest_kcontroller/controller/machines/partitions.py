@@ -64,9 +64,9 @@ class PartitionMachine:
     def _legal(self, tps: Iterable[TopicPartition], target: PartitionState) -> tuple[list[TopicPartition], Refused]:
         legal: list[TopicPartition] = []
         refused: Refused = {}
-        origins, state_of = PARTITION_FROM[target], self._context.partition_state
+        origins, states = PARTITION_FROM[target], self._context.partition_states
         for tp in tps:
-            if state_of(tp) in origins:
+            if states.get(tp, PartitionState.NON_EXISTENT) in origins:
                 legal.append(tp)
             else:
                 refused[tp] = Why.ILLEGAL
@@ -75,8 +75,9 @@ class PartitionMachine:
     async def _online(self, tps: Sequence[TopicPartition], reason: ElectionReason) -> Refused:
         new: list[TopicPartition] = []
         old: list[TopicPartition] = []
+        states = self._context.partition_states
         for tp in tps:
-            (new if self._context.partition_state(tp) is PartitionState.NEW else old).append(tp)
+            (new if states[tp] is PartitionState.NEW else old).append(tp)
         batch = self._requests.batch()
         refused: Refused = {}
         if new:

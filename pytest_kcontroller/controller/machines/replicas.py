@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from pytest_kcontroller.controller.batch import Batch, Requests
 from pytest_kcontroller.controller.context import Context, Replicas
-from pytest_kcontroller.controller.decide.isr import told_of_removal, without
+from pytest_kcontroller.controller.decide.isr import recipients_of_removal, without
 from pytest_kcontroller.controller.machines.refusals import Refusals
 from pytest_kcontroller.controller.machines.states import StateZnodes
 from pytest_kcontroller.controller.transitions import REPLICA_FROM, ReplicaState, ReplicaTransition, Why
@@ -46,17 +46,18 @@ class ReplicaMachine:
         refused: Refused = {}
         batch = self._requests.batch()
         for broker, tps in replicas.items():
-            legal = []
-            for tp in tps:
-                if self._context.replica_state(tp, broker) in REPLICA_FROM[to.target]:
-                    legal.append(tp)
-                else:
-                    refused[tp, broker] = Why.ILLEGAL
+            legal = self._legal(broker, tps, to.target)
+            if len(legal) < len(tps):
+                refused |= dict.fromkeys(((tp, broker) for tp in _left_out(tps, legal)), Why.ILLEGAL)
             failed = await self._actions[to.target](broker, legal, batch)
             refused |= {(tp, broker): why for tp, why in failed.items()}
         self._requests.send(batch)
         self._refusals.report("replica", to.target, to.cause, refused)
         return refused
+
+    def _legal(self, broker: int, tps: Sequence[TopicPartition], target: ReplicaState) -> Sequence[TopicPartition]:
+        states, origins = self._context.replica_states(broker), REPLICA_FROM[target]
+        return [tp for tp in tps if states.get(tp, ReplicaState.NON_EXISTENT) in origins]
 
     async def _new(self, broker: int, tps: Sequence[TopicPartition], batch: Batch) -> dict[TopicPartition, Why]:
         """Its first LeaderAndIsr comes with the partition's first leader."""
@@ -65,9 +66,9 @@ class ReplicaMachine:
 
     async def _online(self, broker: int, tps: Sequence[TopicPartition], batch: Batch) -> dict[TopicPartition, Why]:
         """A New replica has had its LeaderAndIsr already; any other is sent its state, if there is one."""
-        leadership, state_of = self._context.leadership, self._context.replica_state
+        leadership, states = self._context.leadership, self._context.replica_states(broker)
         for tp in tps:
-            if state_of(tp, broker) is not ReplicaState.NEW and (state := leadership.get(tp)) is not None:
+            if states.get(tp) is not ReplicaState.NEW and (state := leadership.get(tp)) is not None:
                 batch.leader_and_isr((broker,), tp, state, is_new=False)
         self._context.set_replica_state(broker, tps, ReplicaState.ONLINE)
         return {}
@@ -85,9 +86,14 @@ class ReplicaMachine:
             if tp not in changed.refused:
                 state = leadership[tp]
                 batch.leader_and_isr(
-                    told_of_removal(context.assignments[tp].replicas, broker, state), tp, state, is_new=False
+                    recipients_of_removal(context.assignments[tp].replicas, broker, state), tp, state, is_new=False
                 )
         return changed.refused
+
+
+def _left_out(tps: Sequence[TopicPartition], chosen: Sequence[TopicPartition]) -> list[TopicPartition]:
+    kept = frozenset(chosen)
+    return [tp for tp in tps if tp not in kept]
 
 
 @seam("controller.offline-at-start")
