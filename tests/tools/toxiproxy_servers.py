@@ -128,6 +128,14 @@ def passes(source: socket.socket, sink: socket.socket, data: bytes = b"data") ->
     assert got == data
 
 
+def read_all(sink: socket.socket) -> bytes:
+    """Until the end of the stream."""
+    got = b""
+    while chunk := sink.recv(65536):
+        got += chunk
+    return got
+
+
 def silent(source: socket.socket, sink: socket.socket) -> None:
     source.sendall(b"lost")
     before = sink.gettimeout()

@@ -250,7 +250,7 @@ def _require(body: dict[str, Any], where: str = "") -> None:
 def _entries(value: Any) -> list[dict[str, Any]]:
     """Of /populate; nothing is made if one of them is wrong. Raises BodyError, ApiError."""
     if value is not None and not isinstance(value, list):
-        raise BodyError("json: cannot unmarshal what is no list of proxies")
+        raise bodies.wrong_type(value, "[]toxiproxy.Proxy")
     entries = [bodies.read(entry, ENTRY) for entry in value or ()]
     for number, entry in enumerate(entries, 1):
         _require(entry, f" at proxy {number}")

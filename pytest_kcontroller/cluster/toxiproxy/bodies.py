@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+_FLOAT32 = struct.Struct("<f")  # "f" alone makes infinity of what is too large
 INT64 = range(-(2**63), 2**63)
 SYNTAX = (
     ("Expecting value", "looking for beginning of value"),
@@ -64,19 +65,21 @@ def parse(raw: bytes) -> Any:
     try:
         return _DECODER.raw_decode(text)[0]
     except json.JSONDecodeError as bad:
-        raise BodyError(_syntax(text, bad)) from None
+        raise BodyError(_syntax(bad)) from None
     except RecursionError:
         raise BodyError("exceeded max depth") from None
 
 
-def _syntax(text: str, bad: json.JSONDecodeError) -> str:
-    rest = text[bad.pos :]
+def _syntax(bad: json.JSONDecodeError) -> str:
+    rest = bad.doc[bad.pos :]
     if (
         not rest
         or bad.msg.startswith("Unterminated")
         or any(word.startswith(rest) for word in ("true", "false", "null"))
     ):
         return "unexpected EOF"
+    if bad.msg.startswith("Invalid \\"):
+        rest = rest[1:]
     where = next((words for start, words in SYNTAX if bad.msg.startswith(start)), bad.msg)
     return f"invalid character {rest[0]!r} {where}"
 
@@ -95,7 +98,7 @@ def read(value: object, target: Struct) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, Object):
-        raise BodyError(f"json: cannot unmarshal {_kind(value)} into Go value of type {target.type}")
+        raise wrong_type(value, target.type)
     given: dict[str, Any] = {}
     for key, part in value:
         name = key if key in target.fields else key.casefold()
@@ -103,6 +106,11 @@ def read(value: object, target: Struct) -> dict[str, Any]:
             converted = _convert(part, target.fields[name], f"{target.name}.{name}")
             given[name] = Object((*given.get(name, ()), *converted)) if isinstance(converted, Object) else converted
     return given
+
+
+def wrong_type(value: object, wanted: str) -> BodyError:
+    """Of a value as a whole."""
+    return BodyError(f"json: cannot unmarshal {_kind(value)} into Go value of type {wanted}")
 
 
 def _convert(value: object, kind: str, field: str) -> Any:
@@ -125,14 +133,16 @@ def _whole(literal: str) -> int | None:
 
 def float32(literal: str) -> float | None:
     """The shortest number that is the same one in 32 bits, which is what is told; None: it is too large."""
+    number = float(literal)
     try:
-        packed = struct.pack("f", float(literal))
+        packed = _FLOAT32.pack(number)
     except OverflowError:
         return None
-    if math.isinf(float(literal)):
+    if math.isinf(number):
         return None
-    texts = (f"{struct.unpack('f', packed)[0]:.{digits}g}" for digits in range(1, 10))
-    return next(number for number in map(float, texts) if struct.pack("f", number) == packed)
+    (exact,) = _FLOAT32.unpack(packed)
+    shortest = (float(f"{exact:.{digits}g}") for digits in range(1, 9))
+    return next((short for short in shortest if _FLOAT32.pack(short) == packed), exact)
 
 
 def _kind(value: object) -> str:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from typing import Any
 
 import pytest
 
 from pytest_kcontroller.cluster.timing import scaled
-from tests.tools.toxiproxy_servers import (
-    LIMIT_S,
-    QUIET_S,
-    Upstream,
-    clock,
-    passes,
-    silent,
-)
+from tests.tools.toxiproxy_servers import LIMIT_S, QUIET_S, Server, Upstream, clock, passes, read_all, silent
 
 
 @pytest.mark.parametrize("stream", ["upstream", "downstream"])
@@ -137,3 +131,107 @@ def test_slow_close_delays_the_end_of_the_stream(proxy: Any, upstream: Upstream)
     near.close()
     assert far.recv(1) == b""
     assert clock() - began > 0.29
+
+
+# What is under way when toxics change
+
+
+def test_what_a_latency_holds_arrives_when_it_is_removed(proxy: Any, upstream: Upstream) -> None:
+    near, far = upstream.connect(proxy.listen)
+    proxy.add_toxic(type="latency", stream="upstream", attributes={"latency": 3_600_000})
+    for part in (b"one", b"two"):
+        near.sendall(part)
+    proxy.destroy_toxic("latency_upstream")
+    assert far.recv(6, socket.MSG_WAITALL) == b"onetwo"
+    passes(near, far)
+
+
+@pytest.mark.parametrize("kind", ["bandwidth", "slow_close"])
+def test_what_a_toxic_holds_arrives_when_it_is_removed(proxy: Any, upstream: Upstream, kind: str) -> None:
+    near, far = upstream.connect(proxy.listen)
+    attributes = {"rate": 0} if kind == "bandwidth" else {"delay": 3_600_000}
+    proxy.add_toxic(type=kind, stream="upstream", attributes=attributes)
+    near.sendall(b"data")
+    near.close()
+    proxy.destroy_toxic(f"{kind}_upstream")
+    assert read_all(far) == b"data"
+
+
+def test_a_toxic_beside_one_that_holds_data_does_not_let_it_go(proxy: Any, upstream: Upstream) -> None:
+    near, far = upstream.connect(proxy.listen)
+    proxy.add_toxic(type="bandwidth", stream="upstream", attributes={"rate": 0})
+    near.sendall(b"data")
+    proxy.add_toxic(type="noop", stream="downstream")
+    proxy.destroy_toxic("noop_downstream")
+    silent(near, far)
+
+
+def test_data_that_passed_a_limit_still_arrives_through_a_latency(proxy: Any, upstream: Upstream) -> None:
+    proxy.add_toxic(type="limit_data", stream="upstream", attributes={"bytes": 4})
+    proxy.add_toxic(type="latency", stream="upstream", attributes={"latency": 300})
+    near, far = upstream.connect(proxy.listen)
+    near.sendall(b"data and more")
+    assert read_all(far) == b"data"
+
+
+def test_a_limit_counts_from_when_it_was_added_again(proxy: Any, upstream: Upstream) -> None:
+    near, far = upstream.connect(proxy.listen)
+    for _ in range(3):
+        proxy.add_toxic(type="limit_data", stream="upstream", attributes={"bytes": 10})
+        passes(near, far, b"12345")
+        proxy.destroy_toxic("limit_data_upstream")
+
+
+def test_a_limit_that_is_lowered_below_what_has_passed_closes_at_the_next_data(
+    proxy: Any, server: Server, upstream: Upstream
+) -> None:
+    proxy.add_toxic(type="limit_data", stream="upstream", attributes={"bytes": 10})
+    near, far = upstream.connect(proxy.listen)
+    passes(near, far, b"12345")
+    changed = server.call("PATCH", "/proxies/p/toxics/limit_data_upstream", {"attributes": {"bytes": 3}})
+    assert changed.json()["attributes"] == {"bytes": 3}
+    near.sendall(b"6")
+    assert far.recv(1) == b""
+
+
+@pytest.mark.parametrize("toxicity", [-1, 0, 0.0])
+def test_a_toxicity_that_is_raised_has_effect_on_open_connections(
+    proxy: Any, server: Server, upstream: Upstream, toxicity: float
+) -> None:
+    near, far = upstream.connect(proxy.listen)
+    proxy.add_toxic(type="timeout", stream="upstream", toxicity=toxicity)
+    passes(near, far)
+    server.call("PATCH", "/proxies/p/toxics/timeout_upstream", {"toxicity": 7})
+    silent(near, far)
+    server.call("PATCH", "/proxies/p/toxics/timeout_upstream", {"toxicity": toxicity})
+    passes(near, far)
+
+
+@pytest.mark.parametrize("toxicity", [0.0, 1.0])
+def test_a_timeout_that_is_removed_closes_every_connection(proxy: Any, upstream: Upstream, toxicity: float) -> None:
+    near, far = upstream.connect(proxy.listen)
+    proxy.add_toxic(type="timeout", stream="downstream", toxicity=toxicity)
+    passes(near, far)
+    proxy.destroy_toxic("timeout_downstream")
+    assert near.recv(1) == far.recv(1) == b""
+
+
+@pytest.mark.parametrize("sizes", [(1000, 1000), (64, 64), (1000, 999), (0, 1), (5, -1), (10, 11)])
+def test_a_slicer_of_any_size_that_works_passes_every_byte(
+    proxy: Any, upstream: Upstream, sizes: tuple[int, int]
+) -> None:
+    average, variation = sizes
+    attributes = {"average_size": average, "size_variation": variation}
+    proxy.add_toxic(type="slicer", stream="upstream", attributes=attributes)
+    near, far = upstream.connect(proxy.listen)
+    passes(near, far, os.urandom(2_000))
+
+
+def test_toxics_are_gone_from_open_connections_after_a_reset(proxy: Any, server: Server, upstream: Upstream) -> None:
+    near, far = upstream.connect(proxy.listen)
+    proxy.add_toxic(type="latency", stream="upstream", attributes={"latency": 3_600_000})
+    proxy.add_toxic(type="bandwidth", stream="upstream", attributes={"rate": 0})
+    near.sendall(b"held")
+    assert server.call("POST", "/reset").status_code == 204
+    assert far.recv(4, socket.MSG_WAITALL) == b"held"
+    passes(near, far)
