@@ -1,4 +1,4 @@
-"""What sessions that have ended left on this machine: one finder for each kind of thing, in `KINDS`.
+"""What sessions that have ended left here, in Docker, and on a named toxiproxy: a finder for each kind, in `KINDS`.
 
 A finder gives everything of ours that it sees, also what a living owner has (`kept` says so), and raises EnvironmentError_
 if it cannot look.
@@ -19,10 +19,15 @@ from pathlib import Path
 import psutil
 
 from pytest_kcontroller.cluster.docker.containers import leftover_containers, remove_container
+from pytest_kcontroller.cluster.process.links import ToxiproxyClient
 from pytest_kcontroller.cluster.process.node import short_temporary
 from pytest_kcontroller.cluster.process.processes import VARIABLE, Leftover, leftovers, owner_lives
+from pytest_kcontroller.cluster.process.shared_proxies import leftover_proxies
 from pytest_kcontroller.errors import EnvironmentError_, MissingExtraError
 
+TOXIPROXY_URL = "KCONTROLLER_TOXIPROXY_URL"
+NAMED_BY = {"containers": "DOCKER_HOST", "proxies": TOXIPROXY_URL}
+"""Kinds that are somewhere else when a variable names the place."""
 END_S, END_TRIES = 5.0, 100
 DIRECTORY = re.compile(r"kcontroller-(\d+-\d+)-[0-9a-f]{8}")
 
@@ -133,6 +138,34 @@ def _remove_container(name: str) -> str:
     return ""
 
 
+def _proxies() -> list[Item]:
+    """On the server that KCONTROLLER_TOXIPROXY_URL names; one that a cluster started has ended with it."""
+    if (url := os.environ.get(TOXIPROXY_URL)) is None:
+        return []
+    with contextlib.closing(ToxiproxyClient(url)) as client:
+        return [
+            Item(
+                kind="proxy",
+                name=left.name,
+                session=left.session,
+                detail=f"on {url}, {left.toxics} toxics",
+                kept="its owner lives, here or on another machine" if left.owner_lives else "",
+                remove=partial(_remove_proxy, url, left.name),
+            )
+            for left in leftover_proxies(client)
+        ]
+
+
+def _remove_proxy(url: str, name: str) -> str:
+    with contextlib.closing(ToxiproxyClient(url)) as client:
+        try:
+            if name in client.call("GET", "/proxies"):
+                client.call("DELETE", f"/proxies/{name}")
+        except EnvironmentError_ as refused:
+            return refused.what
+    return ""
+
+
 def _directories() -> list[Item]:
     items = []
     for place in sorted({Path(tempfile.gettempdir()), short_temporary()}):
@@ -178,6 +211,7 @@ def _lives(session: str) -> str:
 KINDS: dict[str, Callable[[], list[Item]]] = {
     "processes": _processes,
     "containers": _containers,
+    "proxies": _proxies,
     "directories": _directories,
 }
 """What still runs may write into a directory: directories last. Another kind of thing needs a finder here."""

@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from pytest_kcontroller.cli._leftovers import survey
+    from pytest_kcontroller.cli._leftovers import NAMED_BY, survey
 
     found = survey()
     if args.session is not None:
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
         print_json({"leftovers": items, "not_looked_at": unseen})
     else:
         print("\n".join(_text(found, failed, args.dry_run)))
-    blind = "DOCKER_HOST" in os.environ and any(each.problem for each in found)  # that engine was meant
+    blind = any(each.problem and NAMED_BY.get(each.kind) in os.environ for each in found)  # that place was meant
     return ENVIRONMENT if failed or blind else 0
 
 

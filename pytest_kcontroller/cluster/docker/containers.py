@@ -11,11 +11,10 @@ import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
-from pytest_kcontroller.cluster.process.processes import VARIABLE, owner_lives, start_guard
+from pytest_kcontroller.cluster.process.processes import VARIABLE, host, owner_lives, start_guard
 from pytest_kcontroller.errors import EnvironmentError_, MissingExtraError
 from pytest_kcontroller.model.cluster import Address
 
@@ -71,16 +70,6 @@ def engine() -> Iterator[Any]:
         ) from None
     with contextlib.closing(client):
         yield client
-
-
-@cache
-def host() -> str:
-    """This machine since its boot, and the namespace that process ids belong to."""
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        return f"{boot}/{os.readlink('/proc/self/ns/pid')}"  # noqa: PTH115 - no path: what the link says
-    except OSError:
-        return "unknown"
 
 
 def labels() -> dict[str, str]:

@@ -20,7 +20,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
-from pytest_kcontroller.cluster.process.processes import Supervised, session_id
+from pytest_kcontroller.cluster.process.processes import Supervised
+from pytest_kcontroller.cluster.process.shared_proxies import prefix
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentError_, MissingExtraError, StartError
 from pytest_kcontroller.model.cluster import Address
@@ -77,7 +78,7 @@ class Links:
         self._sockets: dict[int, socket.socket] = {}
         self._ports: dict[int, int] = {}
         # On a server that others use too, and after a run of ours that was killed, a bare name may be taken.
-        self._prefix = "" if process is not None else f"kcontroller-{session_id()}-{next(_shared)}-"
+        self._prefix = "" if process is not None else prefix(next(_shared))
         self._changes = asyncio.Lock()  # requests.Session is for one thread at a time
 
     @classmethod

@@ -248,6 +248,16 @@ def leftovers() -> list[Leftover]:
     return sorted(found, key=lambda leftover: (leftover.session, leftover.pid))
 
 
+@cache
+def host() -> str:
+    """This machine since its boot, and the namespace that process ids belong to: where a session id means something."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot}/{os.readlink('/proc/self/ns/pid')}"  # noqa: PTH115 - no path: what the link says
+    except OSError:
+        return "unknown"
+
+
 def owner_lives(session: str) -> bool:
     """Whether the process that a session id of this machine names still runs."""
     pid, _, began = session.partition("-")

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import uuid
@@ -26,8 +27,10 @@ from pytest_kcontroller.cluster.docker.containers import (
     remove_container,
 )
 from pytest_kcontroller.cluster.process.processes import VARIABLE, session_id, temporary_name
+from pytest_kcontroller.cluster.process.shared_proxies import prefix
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentError_
+from tests.tools.toxiproxy_servers import embedded
 
 PROGRAM = [sys.executable, "-c", "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"]
 SLEEP = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
@@ -185,6 +188,66 @@ def test_a_dead_sessions_container_is_removed_and_a_living_ones_is_not(
         finally:
             for container in made:
                 remove_container(container.id)
+
+
+LINKS = """
+import asyncio, pathlib, sys
+from pytest_kcontroller.cluster.process.links import Links
+from pytest_kcontroller.cluster.process.processes import session_id
+from pytest_kcontroller.model.cluster import Address
+
+async def main():
+    links = await Links.start([0, 1], Address("127.0.0.1", 1), log=pathlib.Path(sys.argv[1]))
+    await links.cut("0", "1", "control")
+    print(session_id(), flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+def test_proxies_of_a_dead_run_go_from_a_named_server_and_all_others_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with embedded() as server:
+        url = f"http://{server.host}:{server.port}"
+        monkeypatch.setenv("KCONTROLLER_TOXIPROXY_URL", url)
+        command = [sys.executable, "-c", LINKS, str(tmp_path / "log")]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
+            assert run.stdout is not None
+            dead = run.stdout.readline().strip()
+            run.kill()
+        theirs = set(server.call("GET", "/proxies").json())
+        assert len(theirs) == 6, "two links to ZooKeeper, four between nodes"
+        foreign = {
+            prefix(0) + "0-1-control",  # of this process, which lives
+            f"kcontroller-{dead}-00000000-0-0-1-control",  # of another machine
+            f"kcontroller-{dead}-notes",
+            f"my-kcontroller-{dead}",
+        }
+        for name in foreign:
+            wanted = {"name": name, "listen": "127.0.0.1:0", "upstream": "127.0.0.1:1"}
+            assert server.call("POST", "/proxies", wanted).status_code == 201
+
+        listed = gc(tmp_path, "--dry-run", session=dead)
+        assert listed.stdout.endswith("6 leftovers; kcontroller gc removes them\n"), listed.stdout
+        assert f"found    proxy {min(theirs)}  on {url}, " in listed.stdout
+        assert "00000000-0-0-1-control  " in listed.stdout
+        assert set(server.call("GET", "/proxies").json()) == theirs | foreign
+
+        done = gc(tmp_path, session=dead)
+        assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "6 leftovers, 6 removed")
+        assert set(server.call("GET", "/proxies").json()) == foreign
+        assert "(its owner lives, here or on another machine)" in gc(tmp_path, session=session_id()).stdout
+
+
+def test_a_named_toxiproxy_that_does_not_answer_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("KCONTROLLER_TOXIPROXY_URL", f"http://127.0.0.1:{nobody.getsockname()[1]}")
+        done = gc(tmp_path, session="1-2")
+    assert done.returncode == 6
+    assert "not looked at: proxies: no answer from toxiproxy: " in done.stdout
 
 
 def test_what_cannot_be_removed_or_seen_is_said(
