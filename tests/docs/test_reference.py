@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
+from pathlib import Path
 
 import pytest
 from pages import ROOT, section, sections
@@ -90,3 +92,36 @@ def test_the_architecture_names_seven_files_to_read() -> None:
     named = [line.partition("`")[2].partition("`")[0] for line in text.splitlines() if line[:1].isdigit()]
     assert len(named) == 7
     assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+ARCHITECTURE, CONTRIBUTING = ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"
+ROOMS = (ROOT, ROOT / "pytest_kcontroller", ROOT / "pytest_kcontroller/controller")
+"""Where a path may begin that one of these pages names."""
+
+
+def paths(page: Path) -> list[str]:
+    """What stands between backticks and looks like a file or a folder of ours."""
+    words = re.findall(r"`([^`\n]+)`", page.read_text())
+    return [
+        word
+        for word in words
+        if re.fullmatch(r"[\w./-]+", word) and ("/" in word or word.endswith((".py", ".md"))) and word[0] not in "/."
+    ]
+
+
+@pytest.mark.parametrize("page", [ARCHITECTURE, CONTRIBUTING], ids=lambda page: page.name)
+def test_the_files_and_rooms_that_a_page_names_are_there(page: Path) -> None:
+    named = paths(page)
+    assert len(named) > 20
+    left_by_runs = {"history/*.jsonl", "tests/", "changes/", "benchmarks/", "docs/"}
+    assert [
+        name for name in named if name not in left_by_runs and not any((room / name).exists() for room in ROOMS)
+    ] == []
+
+
+def test_the_architecture_has_every_room() -> None:
+    text = section(ARCHITECTURE, "Rooms")
+    packages = [init.parent for init in sorted((ROOT / "pytest_kcontroller").glob("*/__init__.py"))]
+    assert [package.name for package in packages if f"`pytest_kcontroller/{package.name}`" not in text] == []
+    engine = [init.parent.name for init in sorted((ROOT / "chaos/kcontroller_chaos").glob("*/__init__.py"))]
+    assert [name for name in engine if f"`{name}`" not in text] == []
