@@ -5,6 +5,7 @@ What is public, and stays where it is:
     pytest_kcontroller              the types of the fixtures, for annotations (`__all__` below)
     pytest_kcontroller.errors       what can be raised
     pytest_kcontroller.hookspecs    what plugins implement
+    pytest_kcontroller.seams        what mutants are made of
     pytest_kcontroller.model        the values that plugins get and give
     kcontroller_chaos               what faults and invariants are made of
 

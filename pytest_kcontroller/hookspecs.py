@@ -29,7 +29,7 @@ import pluggy
 
 from pytest_kcontroller.model.assignment import AssignmentRequest
 from pytest_kcontroller.model.election import ElectionReason, LeaderChoice, PartitionView
-from pytest_kcontroller.runtime.seams import Mutant
+from pytest_kcontroller.seams import Mutant
 
 PROJECT = "kcontroller"
 hookspec = pluggy.HookspecMarker(PROJECT)

@@ -31,7 +31,7 @@ from pytest_kcontroller.runtime.real import (
     SocketTransport,
 )
 from pytest_kcontroller.runtime.rng import NamedRng
-from pytest_kcontroller.runtime.seams import Mutant, MutantDoesNotApplyError, counts, installed
+from pytest_kcontroller.seams import Mutant, MutantDoesNotApplyError, counts, installed
 from pytest_kcontroller.zookeeper.kazoo_session import KazooConnector
 
 MUTANTS = "kcontroller_chaos.mutants"

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
-from pytest_kcontroller.runtime.seams import seam
+from pytest_kcontroller.seams import seam
 from pytest_kcontroller.zookeeper.session import (
     BadVersionError,
     Check,

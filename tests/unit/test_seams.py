@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_kcontroller.runtime.seams import (
+from pytest_kcontroller.seams import (
     Mutant,
     MutantDoesNotApplyError,
     counts,
