@@ -92,6 +92,37 @@ def kcontroller_assignment_strategies() -> Sequence[type[AssignmentStrategy] | A
 
 
 @hookspec
+def kcontroller_faults() -> Sequence[type]:  # type: ignore[empty-body]
+    """Offers faults: what a campaign, or the fixture `chaos`, can do to a cluster.
+
+    Called when campaigns and tests are prepared, not in nodes. Takes no arguments. Returns classes below
+    kcontroller_chaos.faults.Fault, frozen dataclasses whose fields are the parameters; of a kind with several modes a class
+    for each, that of the default mode first. One that cannot be used, and an exception, is a usage error (status 2) that
+    names the plugin. What an `inject`, `observe` or `heal` raises later is a fault that was not applied, observed or healed:
+    the run's verdict is environment, and the other runs are played.
+
+        @hookimpl
+        def kcontroller_faults():
+            return [GhostBroker]
+    """
+
+
+@hookspec
+def kcontroller_invariants() -> Sequence[type]:  # type: ignore[empty-body]
+    """Offers invariants: what must hold in the history of every run, and of every test that calls `kcluster.check()`.
+
+    Called when campaigns and tests are prepared, not in nodes. Takes no arguments. Returns classes below
+    kcontroller_chaos.invariants.Invariant, which are made without arguments. One that cannot be used, and an exception, is a
+    usage error (status 2) that names the plugin. A `check` that raises, or gives something else than a Verdict, makes the
+    verdict unknown, with a sentence that names the class.
+
+        @hookimpl
+        def kcontroller_invariants():
+            return [IsrNotEmpty]
+    """
+
+
+@hookspec
 def kcontroller_mutants() -> Sequence[Mutant]:  # type: ignore[empty-body]
     """Offers mutants: lists of replacements of seams that put a known bug back.
 

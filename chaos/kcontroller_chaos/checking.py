@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +12,7 @@ from kcontroller_chaos.history.read import Event, History
 from pytest_kcontroller.zookeeper.znodes import CONTROLLER_EPOCH, TOPICS, parse_state_path
 
 SAFETY, LIVENESS = "safety", "liveness"
+VERDICTS = ("held", "violated", "unknown")
 WRITES = ("create", "create2", "set")
 
 
@@ -21,7 +22,6 @@ class Verdict:
 
     verdict: str
     checks: int = 0
-    expected: str = ""
     seen: str = ""
     where: str = ""
     witness: Mapping[str, Any] | None = None
@@ -31,14 +31,27 @@ class Verdict:
         return cls(verdict="unknown", seen=why)
 
     @classmethod
-    def of(cls, checks: int, expected: str) -> Verdict:
+    def of(cls, checks: int) -> Verdict:
         """Held, if there was anything to check."""
-        if not checks:
-            return cls(verdict="unknown", expected=expected, seen="nothing to check")
-        return cls(verdict="held", checks=checks, expected=expected)
+        return cls(verdict="held", checks=checks) if checks else cls.unknown("nothing to check")
 
-    def entry(self, name: str, kind: str) -> dict[str, Any]:
-        return {"name": name, "kind": kind, **asdict(self)}
+    @classmethod
+    def violated(cls, checks: int, *, seen: str, where: str, witness: Mapping[str, Any]) -> Verdict:
+        """`seen` instead of what is expected, `where` (a zxid, a file), and everything that proves it."""
+        return cls(verdict="violated", checks=checks, seen=seen, where=where, witness=witness)
+
+    def entry(self, name: str, kind: str, expected: str) -> dict[str, Any]:
+        """What verdicts.json has of it (docs/formats.md)."""
+        return {
+            "name": name,
+            "kind": kind,
+            "verdict": self.verdict,
+            "checks": self.checks,
+            "expected": expected,
+            "seen": self.seen,
+            "where": self.where,
+            "witness": self.witness,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

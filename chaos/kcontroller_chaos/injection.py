@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from kcontroller_chaos.feed import Event, Feed
-from pytest_kcontroller.cluster.contract import Cluster
+from pytest_kcontroller.cluster.contract import Cluster, NodeStatus
+from pytest_kcontroller.errors import EnvironmentError_
 from pytest_kcontroller.runtime.ports import Clock
 
 Evidence = dict[str, Any]
@@ -27,7 +27,8 @@ class Injection:
     since: int
     asked_us: int
     duration_s: float | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    kept: list[Any] = field(default_factory=list)
+    """What `inject` leaves to `observe` and `heal`, such as connections of its own: a fault itself has no memory."""
 
     def closed(self, *, by_client: bool) -> Event | None:
         """This session's closeSession seen since, if a client asked for it, or if ZooKeeper gave the session up."""
@@ -43,6 +44,33 @@ class Injection:
             and event["t_us"] >= self.asked_us - CLOCKS_DIFFER_US
         )
 
+    @classmethod
+    def begin(
+        cls,
+        cluster: Cluster,
+        feed: Feed,
+        clock: Clock,
+        *,
+        fault: str,
+        node: int,
+        status: NodeStatus | None,
+        duration_s: float | None,
+    ) -> Self:
+        """Now, on the session that the node says it has. Raises EnvironmentError_: nothing could be observed of it."""
+        if status is None or not status.session:
+            raise EnvironmentError_(f"node {node} has no session, so nothing can be observed of a fault on it")
+        return cls(
+            cluster=cluster,
+            feed=feed,
+            clock=clock,
+            fault=fault,
+            node=node,
+            session=status.session,
+            since=feed.position,
+            asked_us=clock.now_us(),
+            duration_s=duration_s,
+        )
+
     async def wait_closed(self, *, by_client: bool) -> Evidence:
         event = await self.feed.wait(lambda e: self.is_close(e, by_client=by_client), since=self.since)
         return {"zxid": event["zxid"], "session": event["session"], "cxid": event["cxid"], "t_us": event["t_us"]}
@@ -56,23 +84,9 @@ TASKS, SESSION, PROCESS, NETWORK = "tasks", "session", "process", "network"
 """What a fault needs to have for itself, of its node; NETWORK: of the whole cluster, as a link has two ends."""
 
 
-class FaultWork(Protocol):
-    """What each fault does. The three use different means: `observe` never looks at what `inject` did itself."""
-
-    @property
-    def ends_session(self) -> bool:
-        """Whether it may cost the node its session; the end of any other session shows an overloaded host."""
-        ...
-
-    @property
-    def claims(self) -> tuple[str, ...]:
-        """What nobody else may touch meanwhile, else neither could be observed: a drawn fault that meets one is skipped."""
-        ...
-
-    @property
-    def may_miss(self) -> bool:
-        """Whether it lies in wait for something that need not come; a drawn fault that missed is skipped."""
-        ...
+class Playable(Protocol):
+    """What is played: a fault, or one in a wrapper. The three use different means: `observe` never looks at what `inject`
+    did itself."""
 
     async def inject(self, on: Injection) -> None:
         """Does it. Raises EnvironmentError_ if it could not: the fault was not applied."""

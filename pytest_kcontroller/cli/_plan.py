@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,15 +36,16 @@ def add_arguments(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(args: argparse.Namespace) -> int:
     from kcontroller_chaos.campaign.file import load_campaign
     from kcontroller_chaos.campaign.schedule import JITTER_US, draw
+    from kcontroller_chaos.catalogue import load_catalogue
     from kcontroller_chaos.play.runner import check_names
     from pytest_kcontroller.plugin.manager import load_plugins
 
-    campaign = load_campaign(args.file)
+    campaign = load_campaign(args.file, load_catalogue(args.plugin))
     check_names(campaign, load_plugins(tuple(args.plugin)), campaign.cluster.selectors, campaign.cluster.assignment)
     schedule = draw(campaign, campaign.seeds[0] if args.seed is None else args.seed)
     if args.json:
         head = {"campaign": campaign.name, "file": campaign.file, "seed": schedule.seed}
-        actions = [dataclasses.asdict(action) for action in schedule.actions]
+        actions = [action.entry for action in schedule.actions]
         print_json({**head, "duration_s": campaign.duration_s, "actions": actions})
         return 0
     cluster = campaign.cluster

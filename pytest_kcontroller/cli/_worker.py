@@ -40,11 +40,13 @@ def _end_with_owner() -> None:
 def play(batch: Mapping[str, Any], told: TextIO) -> None:
     """A bug that shows in one run is told of that run; the others are played nevertheless."""
     from kcontroller_chaos.campaign.file import load_campaign
+    from kcontroller_chaos.catalogue import load_catalogue
     from kcontroller_chaos.play.hunting import Hunter
     from kcontroller_chaos.play.runner import Options, run_once
 
     given = {**batch["options"], "out": Path(batch["options"]["out"]), "plugins": tuple(batch["options"]["plugins"])}
-    campaign, options = load_campaign(Path(batch["file"])), Options(**given)
+    options = Options(**given)
+    campaign = load_campaign(Path(batch["file"]), load_catalogue(options.plugins))
     hunter = Hunter(campaign, options)
     gc.freeze()
     gc.set_threshold(*GARBAGE)

@@ -71,13 +71,15 @@ def run(args: argparse.Namespace) -> int:
     if args.verb == "plan":
         return _plan.run(args)
     from kcontroller_chaos.campaign.file import load_campaign, parse_seeds
+    from kcontroller_chaos.catalogue import load_catalogue
     from kcontroller_chaos.judge.outcome import aggregate
     from kcontroller_chaos.play.runner import SIM, Options, check
     from pytest_kcontroller.cli._playing import Planned, play
     from pytest_kcontroller.cluster.zookeeper.source import image_of
     from pytest_kcontroller.errors import NotOnThisBackend, UsageError
 
-    campaigns = [load_campaign(path) for path in args.files]
+    catalogue = load_catalogue(args.plugin)
+    campaigns = [load_campaign(path, catalogue) for path in args.files]
     try:
         seeds = None if args.seeds is None else parse_seeds(args.seeds)
     except ValueError as bad:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_kcontroller.cli import _catalogue
 from pytest_kcontroller.cli._catalogue import Entry
 
 if TYPE_CHECKING:
-    from kcontroller_chaos.campaign.keys import Key
-    from kcontroller_chaos.faults import Fault
+    from kcontroller_chaos.catalogue.key import Key
+    from kcontroller_chaos.catalogue.kind import Kind
 
 NAME = "faults"
 HELP = "the faults: what each does, its modes and keys, an example"
@@ -19,37 +18,37 @@ HELP = "the faults: what each does, its modes and keys, an example"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     examples = ["kcontroller faults", "kcontroller faults session_expiry  # one, with all its keys"]
-    _catalogue.add_arguments(parser, examples=examples)
+    _catalogue.add_arguments(parser, examples=examples, plugins=True)
 
 
 def run(args: argparse.Namespace) -> int:
-    from kcontroller_chaos.campaign import keys
-    from kcontroller_chaos.faults import kinds
+    from kcontroller_chaos.catalogue import load_catalogue
+    from kcontroller_chaos.catalogue.placement import TARGETS
 
-    footer = f"Targets: {', '.join(keys.TARGETS)}.\nAll keys of one: kcontroller faults NAME"
-    return _catalogue.show("faults", [_entry(fault) for fault in kinds().values()], args, footer=footer)
+    footer = f"Targets: {', '.join(TARGETS)}.\nAll keys of one: kcontroller faults NAME"
+    entries = [_entry(kind) for kind in load_catalogue(args.plugin).kinds.values()]
+    return _catalogue.show("faults", entries, args, footer=footer)
 
 
-def _entry(fault: type[Fault]) -> Entry:
-    from kcontroller_chaos.campaign import keys
-    from kcontroller_chaos.faults import summary
+def _entry(kind: Kind) -> Entry:
+    from kcontroller_chaos.catalogue.placement import FAULT_KEYS, TARGETS
 
-    own = [replace(key, help=key.help.removeprefix(f"of {fault.kind}: ")) for key in keys.parameters(fault)]
-    common = [key for key in keys.FAULT_KEYS if key.name != "kind" and (fault.modes or key.name != "mode")]
+    common = [key for key in FAULT_KEYS if key.name != "kind" and (kind.modes or key.name != "mode")]
     modes = [
-        (f"mode {mode}", fault.mode_help[mode] + (" (the default)" if mode == fault.modes[0] else ""))
-        for mode in fault.modes
+        (f"mode {mode}", what + (" (the default)" if mode == kind.modes[0] else ""))
+        for mode, what in kind.mode_help.items()
     ]
     return Entry(
-        name=fault.kind,
-        what=summary(fault),
-        facts=(*modes, *((f"key {key.name}", _say(key)) for key in own)),
-        details=tuple((f"key {key.name}", _say(key)) for key in common),
-        example=fault.example,
+        name=kind.name,
+        what=kind.summary,
+        facts=(*modes, *((f"key {key.name}", _say(key)) for key in kind.keys)),
+        details=(*((f"key {key.name}", _say(key)) for key in common), ("plugin", kind.plugin)),
+        example=kind.example,
         data={
-            "modes": dict(fault.mode_help),
-            "targets": list(keys.TARGETS),
-            "keys": [_record(key) for key in (*common, *own)],
+            "modes": kind.mode_help,
+            "targets": list(TARGETS),
+            "keys": [_record(key) for key in (*common, *kind.keys)],
+            "plugin": kind.plugin,
         },
     )
 

@@ -39,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from kcontroller_chaos.campaign.file import load_campaign
+    from kcontroller_chaos.catalogue import load_catalogue
     from kcontroller_chaos.play.runner import SIM, Options, check
     from pytest_kcontroller.cli._hunting import Hunt, hunt
     from pytest_kcontroller.cli.campaign import _selectors
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(
                 f"{getattr(args, name):g} is too small", where=f"--{name.replace('_', '-')}", hint=f"{least} or more"
             )
-    campaign = load_campaign(args.file)
+    campaign = load_campaign(args.file, load_catalogue(args.plugin))
     options = Options(
         out=args.out,
         mutant=args.mutant,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pytest_kcontroller.cli import _catalogue
@@ -21,29 +22,31 @@ How to check one again on a run that is over: kcontroller invariants NAME"""
 
 EXAMPLE = """\
 from pathlib import Path
+from kcontroller_chaos.catalogue import load_catalogue
 from kcontroller_chaos.history.read import read_history
-from kcontroller_chaos.invariants import named
 
-verdict = named("{name}").check(read_history(Path("runs/smoke/RUN-ID/history")))
+verdict = load_catalogue({plugins}).invariant("{name}").check(read_history(Path("runs/smoke/RUN-ID/history")))
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    _catalogue.add_arguments(parser, examples=["kcontroller invariants", "kcontroller invariants leader-in-isr"])
+    examples = ["kcontroller invariants", "kcontroller invariants leader-in-isr"]
+    _catalogue.add_arguments(parser, examples=examples, plugins=True)
 
 
 def run(args: argparse.Namespace) -> int:
-    from kcontroller_chaos.invariants import invariants
+    from kcontroller_chaos.catalogue import load_catalogue
 
-    entries = [_entry(one) for one in invariants()]
+    known = load_catalogue(args.plugin)
+    entries = [_entry(one, known.plugin_of[one.name], args.plugin) for one in known.invariants]
     return _catalogue.show("invariants", entries, args, footer=FOOTER, examples_in_list=False)
 
 
-def _entry(one: Invariant) -> Entry:
+def _entry(one: Invariant, plugin: str, given: Sequence[str]) -> Entry:
     return Entry(
         name=one.name,
         what=one.summary,
-        facts=(("kind", one.kind), ("must hold", one.expected), ("source", one.source)),
-        example=EXAMPLE.format(name=one.name),
-        data={"kind": one.kind, "expected": one.expected, "source": one.source},
+        facts=(("kind", one.kind), ("must hold", one.expected), ("source", one.source), ("plugin", plugin)),
+        example=EXAMPLE.format(name=one.name, plugins=repr([plugin]) if plugin in given else ""),
+        data={"kind": one.kind, "expected": one.expected, "source": one.source, "plugin": plugin},
     )

@@ -33,10 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from kcontroller_chaos.catalogue.loading import STOCK, offers
+    from kcontroller_chaos.play.runner import MUTANTS
     from pytest_kcontroller.errors import UsageError
     from pytest_kcontroller.plugin.survey import survey
 
-    found = survey(args.plugin)
+    found = survey(args.plugin, stock=(*STOCK, MUTANTS), more=offers)
     broken = sum(bool(plugin.problem) for plugin in found)
     if args.json:
         print_json({"plugins": [_record(plugin) for plugin in found], "broken": broken})

@@ -103,6 +103,7 @@ def _of_run(path: Path, out: Path) -> tuple[Planned, Options, Original]:
 
     from kcontroller_chaos.campaign.file import load_campaign
     from kcontroller_chaos.campaign.schedule import Schedule
+    from kcontroller_chaos.catalogue import load_catalogue
     from kcontroller_chaos.history.rundir import SCHEMA, RunDirectory, read_json
     from pytest_kcontroller.cli._playing import Planned
     from pytest_kcontroller.errors import UsageError
@@ -117,8 +118,8 @@ def _of_run(path: Path, out: Path) -> tuple[Planned, Options, Original]:
             raise UsageError(f"`{name}` is {facts.get(name)!r}, which no run writes", where=str(path / "run.json"))
     if facts["schema"] != SCHEMA:
         raise UsageError(f"schema {facts['schema']} is not known here", where=str(path / "run.json"))
-    campaign = load_campaign(directory.campaign)
-    schedule = Schedule.load(directory.schedule, campaign.topics, facts["seed"])
+    campaign = load_campaign(directory.campaign, load_catalogue(facts["plugins"]))
+    schedule = Schedule.load(directory.schedule, campaign, facts["seed"])
     _tell_changed(directory.schedule, facts.get("schedule"))
     try:
         campaign = replace(campaign, file=str(facts["campaign"]["file"]))

@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import importlib.metadata
 import pkgutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 import pluggy
@@ -92,11 +96,6 @@ class Plugins:
         self._collect("kcontroller_assignment_strategies", self.assignments)
         self._collect("kcontroller_mutants", self.mutants)
 
-    @property
-    def manager(self) -> pluggy.PluginManager:
-        """For hooks that are called later (observers)."""
-        return self._manager
-
     def selectors_for(self, choices: Mapping[str, Choice], *, where: str = "") -> dict[ElectionReason, LeaderSelector]:
         """A selector for every reason; the reasons that `choices` leaves out get the stock one of their name."""
         known = tuple(reason.value for reason in ElectionReason)
@@ -117,37 +116,57 @@ class Plugins:
         mutant: Mutant = self.mutants.get(name, where=where)
         return mutant
 
-    def _collect(self, hook: str, offers: Offers[Any]) -> None:
-        """Plugin by plugin, so that an error can name the plugin."""
+    def offered(self, hook: str) -> list[tuple[str, Any]]:
+        """(plugin, offer) of this hook, plugin by plugin, so that an error can name the plugin. Raises UsageError."""
+        found: list[tuple[str, Any]] = []
         for implementation in sorted(getattr(self._manager.hook, hook).get_hookimpls(), key=lambda h: h.plugin_name):
             try:
-                offered = list(implementation.function())
+                found += [(implementation.plugin_name, offer) for offer in implementation.function()]
             except (Exception, SystemExit) as bad:
                 raise UsageError(f"the plugin {implementation.plugin_name} failed in {hook}: {bad!r}") from bad
-            for offer in offered:
-                offers.add(implementation.plugin_name, offer)
+        return found
+
+    def _collect(self, hook: str, offers: Offers[Any]) -> None:
+        for plugin, offer in self.offered(hook):
+            offers.add(plugin, offer)
 
 
-def load_plugins(modules: Sequence[str] = (), *, installed: bool = True) -> Plugins:
-    """Stock plugins, installed ones unless `installed` is false, and `modules` by import name.
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a plugin comes from; `load` imports it."""
 
-    Raises UsageError for a plugin that cannot be imported, implements a hook that does not exist, or offers a name that
-    another one offers.
+    name: str
+    origin: str
+    load: Callable[[], object]
+    hint: str
+
+
+def sources(modules: Sequence[str] = (), *, installed: bool = True, stock: Sequence[str] = ()) -> list[Source]:
+    """The stock plugins, more `stock` ones, the installed ones unless `installed` is false, and `modules` by import name."""
+    found = [_of_module(name, "stock") for name in (*stock_modules(), *stock)]
+    points = importlib.metadata.entry_points(group=ENTRY_POINT_GROUP) if installed else ()
+    for point in sorted(points, key=lambda point: (point.name, point.value)):
+        dist = point.dist.name if point.dist is not None else point.value
+        hint = f"uninstall or mend {dist}, which has this entry point"
+        found.append(Source(point.name, f"entry point of {dist}", point.load, hint))
+    return found + [_of_module(name, "option") for name in modules]
+
+
+def _of_module(name: str, origin: str) -> Source:
+    hint = "every node process imports it by this name: install it, or put its folder on PYTHONPATH"
+    return Source(name, origin, partial(importlib.import_module, name), hint)
+
+
+def load_plugins(modules: Sequence[str] = (), *, installed: bool = True, stock: Sequence[str] = ()) -> Plugins:
+    """Stock plugins, and `stock` of other packages; installed ones unless `installed` is false; `modules` by import name.
+
+    Raises UsageError for a plugin that cannot be imported, implements no hook or one that does not exist, or offers a name
+    that another one offers.
     """
     manager = new_manager()
-    for name in stock_modules():
-        register_module(manager, name)
-    if installed:
-        try:
-            manager.load_setuptools_entrypoints(ENTRY_POINT_GROUP)
-        except (Exception, SystemExit) as bad:
-            raise UsageError(
-                f"an installed plugin (entry point group {ENTRY_POINT_GROUP}) cannot be loaded: {bad!r}",
-                hint="uninstall or mend the distribution that has this entry point",
-            ) from bad
-    for name in modules:
-        register_module(manager, name)
-    return checked(manager)
+    for source in sources(modules, installed=installed, stock=stock):
+        register(manager, source)
+    return Plugins(manager)
 
 
 def new_manager() -> pluggy.PluginManager:
@@ -155,15 +174,6 @@ def new_manager() -> pluggy.PluginManager:
     manager = pluggy.PluginManager(PROJECT)
     manager.add_hookspecs(hookspecs)
     return manager
-
-
-def checked(manager: pluggy.PluginManager) -> Plugins:
-    """What the registered plugins offer. Raises UsageError, also for a hook that does not exist."""
-    try:
-        manager.check_pending()
-    except pluggy.PluginValidationError as bad:
-        raise UsageError(str(bad), hint="the hooks are listed in pytest_kcontroller.hookspecs") from bad
-    return Plugins(manager)
 
 
 def split_choice(choice: Choice, *, where: str = "") -> tuple[str, dict[str, Any]]:
@@ -182,21 +192,35 @@ def nearest(name: str, names: Sequence[str]) -> str:
     return f"did you mean {close[0]!r}? there are: {known}" if close else f"there are: {known}"
 
 
-def register_module(manager: pluggy.PluginManager, name: str) -> None:
-    """Raises UsageError if the module cannot be imported or does not fit."""
+def register(manager: pluggy.PluginManager, source: Source) -> tuple[str, ...]:
+    """The hooks that the plugin implements. Raises UsageError if it cannot be imported or does not fit."""
     try:
-        module = importlib.import_module(name)
-    except (Exception, SystemExit) as bad:
+        plugin = source.load()
+    except (Exception, SystemExit) as bad:  # a module may call sys.exit when it is imported
         raise UsageError(
-            f"the plugin {name} cannot be imported: {bad!r}",
-            hint="every node process imports it by this name: install it, or put its folder on PYTHONPATH",
+            f"the plugin {source.name} cannot be imported: {type(bad).__name__}: {bad}", hint=source.hint
         ) from bad
-    if manager.is_registered(module):
-        return
     try:
-        manager.register(module, name)
-    except pluggy.PluginValidationError as bad:
-        raise UsageError(f"the plugin {name} does not fit: {bad}") from bad
+        if not manager.is_registered(plugin):
+            manager.register(plugin, source.name)
+    except (pluggy.PluginValidationError, ValueError) as bad:
+        raise UsageError(f"the plugin {source.name} does not fit: {bad}") from bad
+    hooks = tuple(sorted(caller.name for caller in manager.get_hookcallers(plugin) or ()))
+    if problem := _misfit(plugin, hooks):
+        raise UsageError(f"the plugin {source.name} does not fit: {problem}", hint="the hooks are in docs/extending.md")
+    return hooks
+
+
+def _misfit(plugin: object, hooks: Sequence[str]) -> str:
+    """A hook that does not exist, or a function that is called like one and is none: its author forgot the marker, and
+    nobody would say so."""
+    known = sorted(name for name in vars(hookspecs) if name.startswith(f"{PROJECT}_"))
+    if unknown := [name for name in hooks if name not in known]:
+        return f"there is no hook {unknown[0]}: {nearest(unknown[0], known)}"
+    for name, value in sorted(vars(plugin).items() if isinstance(plugin, ModuleType) else ()):
+        if name.startswith(f"{PROJECT}_") and callable(value) and name not in hooks:
+            return f"{name} is not marked with @hookimpl" if name in known else f"{name}: {nearest(name, known)}"
+    return "" if hooks else "it implements no hook"
 
 
 def stock_modules() -> list[str]:

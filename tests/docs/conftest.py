@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,16 +18,10 @@ Project = Callable[..., "DocsProject"]
 
 
 class DocsProject:
-    """A folder with the files that titled blocks name and one test module per page. `with_engine`: also a copy of the
-    engine's package, which comes before the installed one, so that a page can add modules to it."""
+    """A folder with the files that titled blocks name and one test module per page."""
 
-    def __init__(self, path: Path, blocks: list[Block], *, with_engine: bool) -> None:
+    def __init__(self, path: Path, blocks: list[Block]) -> None:
         self.path = path
-        if with_engine:
-            import kcontroller_chaos
-
-            source = Path(kcontroller_chaos.__file__).parent
-            shutil.copytree(source, path / "chaos/kcontroller_chaos", ignore=shutil.ignore_patterns("__pycache__"))
         for page in {block.page for block in blocks}:
             module = [block for block in blocks if block.page == page and block.title is None]
             if python := [block for block in module if block.language == "python"]:
@@ -38,7 +31,7 @@ class DocsProject:
                 (path / block.title).parent.mkdir(parents=True, exist_ok=True)
                 (path / block.title).write_text(block.text)
         outside = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-        self._environment = outside | {"PYTHONPATH": os.pathsep.join([str(path / "chaos"), str(path)])}
+        self._environment = outside | {"PYTHONPATH": str(path)}
 
     def pytest(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         ini = () if (self.path / "pytest.ini").exists() else ("-c", os.devnull)
@@ -69,7 +62,7 @@ def _module(blocks: list[Block]) -> str:
 
 @pytest.fixture
 def docs_project(tmp_path: Path) -> Project:
-    def make(blocks: list[Block], *, with_engine: bool = False) -> DocsProject:
-        return DocsProject(tmp_path, blocks, with_engine=with_engine)
+    def make(blocks: list[Block]) -> DocsProject:
+        return DocsProject(tmp_path, blocks)
 
     return make

@@ -10,13 +10,15 @@ from pathlib import Path
 import pytest
 from pages import ROOT, section, sections
 
-from kcontroller_chaos.faults import kinds
-from kcontroller_chaos.invariants import Invariant, invariants
+from kcontroller_chaos.catalogue import load_catalogue
+from kcontroller_chaos.catalogue.kind import Kind
+from kcontroller_chaos.invariants import Invariant
 from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.fixtures.kcluster import KCluster, Net
 from pytest_kcontroller.fixtures.options import OPTIONS
 from pytest_kcontroller.fixtures.zookeeper import EXPIRE_MODES, TestZooKeeper
 
+STOCK = load_catalogue(installed=False)
 FAULTS, INVARIANTS, FIXTURES = (ROOT / f"docs/{name}.md" for name in ("faults", "invariants", "fixtures"))
 
 
@@ -25,28 +27,28 @@ def titled(page: object) -> list[str]:
 
 
 def test_every_fault_has_its_section() -> None:
-    assert titled(FAULTS) == list(kinds())
+    assert titled(FAULTS) == list(STOCK.kinds)
 
 
-@pytest.mark.parametrize("kind", kinds().values(), ids=kinds())
-def test_a_faults_section_names_its_modes_and_keys(kind: type) -> None:
-    text = section(FAULTS, f"`{kind.kind}`")
-    for field in dataclasses.fields(kind):
-        assert f"| `{field.name}` |" in text
-        for choice in field.metadata.get("choices", ()):
+@pytest.mark.parametrize("kind", STOCK.kinds.values(), ids=STOCK.kinds)
+def test_a_faults_section_names_its_modes_and_keys(kind: Kind) -> None:
+    text = section(FAULTS, f"`{kind.name}`")
+    for key in kind.keys:
+        assert f"| `{key.name}` |" in text
+        for choice in key.choices:
             assert f"`{choice}`" in text
     for mode in kind.modes:
         assert f"| `{mode}`" in text
     if kind.modes:
         assert f"| `{kind.modes[0]}` (the default)" in text
-    assert f"| `{kind.kind}` |" in FAULTS.read_text(), "the table at the top"
+    assert f"| `{kind.name}` |" in FAULTS.read_text(), "the table at the top"
 
 
 def test_every_invariant_has_its_section() -> None:
-    assert titled(INVARIANTS) == [one.name for one in invariants()]
+    assert titled(INVARIANTS) == [one.name for one in STOCK.invariants]
 
 
-@pytest.mark.parametrize("one", invariants(), ids=lambda one: one.name)
+@pytest.mark.parametrize("one", STOCK.invariants, ids=lambda one: one.name)
 def test_an_invariants_section_says_what_is_expected(one: Invariant) -> None:
     text = section(INVARIANTS, f"`{one.name}`")
     assert f"*{one.kind.capitalize()}.* Expected: {one.expected}.\nSource: {one.source}." in text
@@ -60,7 +62,7 @@ def test_the_fixtures_page_has_every_option(option: object) -> None:
 
 
 @pytest.mark.parametrize(("prefix", "kind"), [("", KCluster), ("net.", Net), ("", TestZooKeeper)])
-def test_the_fixtures_page_has_everything_that_they_give(prefix: str, kind: type) -> None:
+def test_the_fixtures_page_has_everything_that_they_give(prefix: str, kind: Kind) -> None:
     text = FIXTURES.read_text()
     of_the_fixture_itself = {"start", "close", "directory"}
     for name, _ in inspect.getmembers(kind, lambda member: inspect.isfunction(member) or isinstance(member, property)):

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from kcontroller_chaos.campaign import keys
+from kcontroller_chaos.campaign import published
+from kcontroller_chaos.catalogue import load_catalogue
 from pytest_kcontroller.model import kafka_config
 from pytest_kcontroller.wire.generate.modules import modules
 from pytest_kcontroller.wire.generate.schema import load_schemas
@@ -69,11 +70,15 @@ def _copy_of(path: str) -> Callable[[], str]:
     return lambda: (ROOT / path).read_text(encoding="utf-8")
 
 
+def _campaign_schema() -> str:
+    return _json(published.json_schema(load_catalogue(installed=False)))
+
+
 FILES = (
-    Generated("chaos/kcontroller_chaos/campaign/campaign.schema.json", lambda: _json(keys.json_schema())),
-    Generated("docs/campaign.schema.json", lambda: _json(keys.json_schema())),
+    Generated("chaos/kcontroller_chaos/campaign/campaign.schema.json", _campaign_schema),
+    Generated("docs/campaign.schema.json", _campaign_schema),
     Generated("docs/summary.schema.json", _copy_of("reports/kcontroller_reports/summary.schema.json")),
-    Generated("docs/campaigns.md", keys.docs_table, part="campaign-keys"),
+    Generated("docs/campaigns.md", lambda: published.docs_table(load_catalogue(installed=False)), part="campaign-keys"),
     Generated("docs/kafka-settings.md", kafka_config.docs_table, part="kafka-settings"),
     *_wire_messages(),
 )

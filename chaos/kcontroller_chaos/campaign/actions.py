@@ -3,11 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+from kcontroller_chaos.catalogue import Catalogue
+from kcontroller_chaos.faults import Fault
 
 ADMIN = "admin"
 FAULT = "fault"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTopic:
+    """An admin action: a topic by the cluster's assignment strategy; without `topic_id` as by a tool before Kafka 2.8."""
+
+    kind: ClassVar[str] = "create_topic"
+
+    topic: str
+    partitions: int = 1
+    replication_factor: int = 1
+    topic_id: bool = True
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,15 +34,13 @@ class Action:
     """One fault or admin action. Times are run times and lengths in microseconds; `at_us` None: it waits for `when`; with
     both it waits for the crash point `when` from `at_us` on.
 
-    A fault's `kind` is the fault's, an admin action's the action's (create_topic). `stream` names the random stream that
-    a drawn target comes from: `Schedule.rng`.
+    `does` is the very object that is injected. `stream` names the random stream that a drawn target comes from:
+    `Schedule.rng`.
     """
 
     id: str
-    what: str
-    kind: str
+    does: Fault | CreateTopic
     stream: str
-    mode: str | None = None
     target: str | None = None
     at_us: int | None = None
     when: str | None = None
@@ -36,4 +53,49 @@ class Action:
     """A crash point counts for so long; None: for the campaign's time."""
     if_possible: bool = False
     """Skipped, not failed, if there is nothing that it can hit."""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def what(self) -> str:
+        return FAULT if isinstance(self.does, Fault) else ADMIN
+
+    @property
+    def kind(self) -> str:
+        """A fault's kind, or the action's (create_topic)."""
+        return self.does.kind
+
+    @property
+    def mode(self) -> str | None:
+        return self.does.mode if isinstance(self.does, Fault) else None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return self.does.parameters
+
+    @property
+    def entry(self) -> dict[str, Any]:
+        """What schedule.jsonl has of it (docs/formats.md)."""
+        return {
+            "id": self.id,
+            "what": self.what,
+            "kind": self.kind,
+            "stream": self.stream,
+            "mode": self.mode,
+            "target": self.target,
+            "at_us": self.at_us,
+            "when": self.when,
+            "after_us": self.after_us,
+            "still_us": self.still_us,
+            "duration_us": self.duration_us,
+            "until": self.until,
+            "within_us": self.within_us,
+            "if_possible": self.if_possible,
+            "parameters": self.parameters,
+        }
+
+    @classmethod
+    def of_entry(cls, entry: Mapping[str, Any], catalogue: Catalogue) -> Action:
+        """Raises UsageError for a fault that nobody offers, KeyError and TypeError for what is no entry."""
+        rest = {name: value for name, value in entry.items() if name not in ("what", "kind", "mode", "parameters")}
+        if entry["what"] == ADMIN:
+            return cls(does=CreateTopic(**entry["parameters"]), **rest)
+        return cls(does=catalogue.kind(entry["kind"]).fault(entry["mode"], entry["parameters"]), **rest)

@@ -2,45 +2,30 @@
 
 from __future__ import annotations
 
-import dataclasses
-import datetime
 import hashlib
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 from kcontroller_chaos.campaign import keys
-from kcontroller_chaos.campaign.keys import REQUIRED, Key, Section
+from kcontroller_chaos.campaign.actions import CreateTopic
+from kcontroller_chaos.campaign.keys import Section
 from kcontroller_chaos.campaign.toml_lines import Lines
-from kcontroller_chaos.faults import Fault, kinds
+from kcontroller_chaos.catalogue import Catalogue, load_catalogue
+from kcontroller_chaos.catalogue.key import REQUIRED, Key, shown
+from kcontroller_chaos.catalogue.kind import WrongKeyError
+from kcontroller_chaos.catalogue.placement import EVENTS, FAULT_KEYS, POINTS, TARGETS, TRIGGERS
+from kcontroller_chaos.faults import Fault
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.model.kafka_config import find_wrong
 from pytest_kcontroller.model.suggestions import nearest
 
 MOST_SEEDS = 1_000_000
 MOST_SEED = 2**63 - 1
-MOST_SHOWN = 60
-MOST_NUMBER = 10**9
-"""Of a key that says no bound of its own: no campaign has use for more."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "object": (dict,),
-    "plugin": (str, dict),
-    "seeds": (str, list),
-    "names": (list,),
-    "range": (list,),
-    "date": (datetime.date,),
-}
-_SAID = {"string": "a text", "integer": "a whole number", "number": "a number", "boolean": "true or false"}
-_SAID |= {"object": "a table", "plugin": "a name or a table", "seeds": '"1..20" or a list of whole numbers'}
-_SAID |= {"names": "a list of names", "range": "[least, most]", "date": "a date (without quotes: 2027-03-01)"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,15 +48,11 @@ class TopicSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AdminAction:
+class AdminSpec:
     """One action at one time (seconds from the start)."""
 
-    action: str
     at_s: float
-    topic: str
-    partitions: int
-    replication_factor: int
-    topic_id: bool
+    does: CreateTopic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +61,8 @@ class FaultSpec:
     `duration_s` and `until`."""
 
     id: str
-    kind: str
-    mode: str | None
+    fault: Fault
+    """As it is injected."""
     target: str
     at_s: float | None
     when: str | None
@@ -90,11 +71,6 @@ class FaultSpec:
     duration_s: float | None
     until: str | None
     if_possible: bool
-    fault: Fault
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return dataclasses.asdict(self.fault)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,22 +109,22 @@ class Campaign:
     seeds: tuple[int, ...]
     cluster: ClusterSpec
     topics: tuple[TopicSpec, ...] = ()
-    workload: tuple[AdminAction, ...] = ()
+    workload: tuple[AdminSpec, ...] = ()
     faults: tuple[FaultSpec, ...] = field(default=())
     generator: GeneratorSpec | None = None
     expected: tuple[Expected, ...] = ()
     text: str = field(default="", repr=False)
     """The file itself."""
+    catalogue: Catalogue = field(repr=False, compare=False)
+    """What it was checked against: the faults that it may name."""
 
     @property
     def fault_names(self) -> frozenset[str]:
         """KIND and KIND:MODE of what it may do."""
-        pairs = [(fault.kind, fault.mode) for fault in self.faults]
+        faults = [type(spec.fault) for spec in self.faults]
         if self.generator is not None:
-            for name in self.generator.faults:
-                kind, _, mode = name.partition(":")
-                pairs.append((kind, mode or next(iter(kinds()[kind].modes), None)))
-        return frozenset(name for kind, mode in pairs for name in ((kind, f"{kind}:{mode}") if mode else (kind,)))
+            faults += [self.catalogue.named(name) for name in self.generator.faults]
+        return frozenset(name for one in faults for name in {one.kind, f"{one.kind}:{one.mode or ''}".rstrip(":")})
 
     @property
     def crash_points(self) -> bool:
@@ -158,11 +134,12 @@ class Campaign:
 
 
 def is_crash_point(trigger: str | None) -> bool:
-    return trigger is not None and trigger.partition(":")[0] in keys.POINTS
+    return trigger is not None and trigger.partition(":")[0] in POINTS
 
 
-def load_campaign(path: Path) -> Campaign:
-    """Reads and checks a campaign file. Raises UsageError naming file, line and key."""
+def load_campaign(path: Path, catalogue: Catalogue | None = None) -> Campaign:
+    """Reads and checks a campaign file. It may name what is in the catalogue; None: what the stock and the installed plugins
+    offer. Raises UsageError naming file, line and key."""
     try:
         data = path.read_bytes()
         text = data.decode("utf-8-sig")  # some editors put a mark before the first byte
@@ -178,7 +155,8 @@ def load_campaign(path: Path) -> Campaign:
         line = re.search(r"at line (\d+)", str(bad))
         where = f"{path}:{line[1] if line else max(1, len(text.splitlines()))}"
         raise UsageError(f"is no TOML: {bad}", where=where, hint="correct the line") from None
-    return _Reader(str(path), Lines.of(text)).campaign(table, hashlib.sha256(data).hexdigest(), text)
+    reader = _Reader(str(path), Lines.of(text), catalogue or load_catalogue())
+    return reader.campaign(table, hashlib.sha256(data).hexdigest(), text)
 
 
 def parse_seeds(value: object) -> tuple[int, ...]:
@@ -187,13 +165,13 @@ def parse_seeds(value: object) -> tuple[int, ...]:
         if not value or not all(isinstance(seed, int) and not isinstance(seed, bool) for seed in value):
             raise ValueError("a list of seeds has whole numbers, at least one")
         if wrong := [seed for seed in value if not 0 <= seed <= MOST_SEED]:
-            raise ValueError(f"{_shown(wrong[0])} is no seed: 0 to {MOST_SEED}")
+            raise ValueError(f"{shown(wrong[0])} is no seed: 0 to {MOST_SEED}")
         return tuple(dict.fromkeys(value))
     seeds: list[int] = []
     for part in str(value).split(","):
         found = re.fullmatch(r"\s*(\d{1,18})(?:\.\.(\d{1,18}))?\s*", part)
         if found is None or int(found[2] or found[1]) < int(found[1]):
-            raise ValueError(f'{_shown(value)} is not seeds: write "1..20", "3" or "1,4,7"')
+            raise ValueError(f'{shown(value)} is not seeds: write "1..20", "3" or "1,4,7"')
         first, last = int(found[1]), int(found[2] or found[1])
         if len(seeds) + last - first >= MOST_SEEDS:
             raise ValueError(f"{value!r} is more than {MOST_SEEDS:,} seeds")
@@ -201,18 +179,12 @@ def parse_seeds(value: object) -> tuple[int, ...]:
     return tuple(dict.fromkeys(seeds))
 
 
-def _shown(value: object) -> str:
-    """As it is written; a number of a thousand digits is not."""
-    text = repr(value)
-    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
-
-
 class _Reader:
-    def __init__(self, file: str, lines: Lines) -> None:
-        self._file, self._lines = file, lines
+    def __init__(self, file: str, lines: Lines, catalogue: Catalogue) -> None:
+        self._file, self._lines, self._catalogue = file, lines, catalogue
 
     def campaign(self, table: dict[str, Any], sha256: str, text: str) -> Campaign:
-        known = {section.name: section for section in keys.sections()}
+        known = {section.name: section for section in keys.sections(self._catalogue)}
         for name in table:
             if name not in known:
                 self._fail(name, 0, "", f"there is no section `{name}`", nearest(name, known))
@@ -244,6 +216,7 @@ class _Reader:
                 for row in rows["expected"]
             ),
             text=text,
+            catalogue=self._catalogue,
         )
 
     def _rows(self, section: Section, value: Any) -> list[dict[str, Any]]:
@@ -255,7 +228,20 @@ class _Reader:
         if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
             title = f"[[{section.name}]]" if section.many else f"[{section.name}]"
             self._fail(section.name, 0, "", f"`{section.name}` is no table", f"write {title}")
-        return [self._row(section, index, table) for index, table in enumerate(tables)]
+        row = self._fault_row if section.name == "faults" else self._row
+        return [row(section, index, table) for index, table in enumerate(tables)]
+
+    def _fault_row(self, section: Section, index: int, table: dict[str, Any]) -> dict[str, Any]:
+        """The keys that every fault has, and as `fault` what the others make: which they are, its kind says."""
+        common = {key.name for key in FAULT_KEYS}
+        placed = replace(section, keys=tuple(key for key in section.keys if key.name in common))
+        row = self._row(placed, index, {name: value for name, value in table.items() if name in common})
+        own = {name: value for name, value in table.items() if name not in common}
+        try:
+            row["fault"] = self._catalogue.kinds[row.pop("kind")].fault(row.pop("mode"), own)
+        except WrongKeyError as wrong:
+            self._fail("faults", index, wrong.key, wrong.what, wrong.hint)
+        return row
 
     def _row(self, section: Section, index: int, table: dict[str, Any]) -> dict[str, Any]:
         for name in table:
@@ -268,43 +254,11 @@ class _Reader:
             elif key.default is REQUIRED:
                 self._fail(section.name, index, key.name, f"the key `{key.name}` is missing", key.help)
             row[key.name] = table.get(key.name, key.default)
-        if section.name == "faults":
-            row["_given"] = tuple(table)
         return row
 
     def _check(self, section: str, index: int, key: Key, value: Any) -> None:
-        odd = key.type == "names" and isinstance(value, list) and not all(isinstance(name, str) for name in value)
-        odd = odd or (isinstance(value, bool) and key.type != "boolean") or isinstance(value, datetime.datetime)
-        if odd or not isinstance(value, _TYPES[key.type]):
-            self._fail(section, index, key.name, f"{_shown(value)} is not {_SAID[key.type]}", key.help)
-        if key.type == "plugin" and isinstance(value, dict) and not isinstance(value.get("name"), str):
-            self._fail(section, index, key.name, "the table has no `name`", key.help)
-        if key.type == "range" and isinstance(value, list):
-            self._range(section, index, key, value)
-            return
-        if isinstance(value, int | float):
-            self._number(section, index, key, value)
-        if not key.choices:
-            return
-        for name in value if isinstance(value, dict | list) else (str(value),):
-            if name not in key.choices:
-                self._fail(section, index, key.name, f"{name!r} is not known", nearest(name, key.choices))
-
-    def _number(self, section: str, index: int, key: Key, value: float) -> None:
-        unit = f" {key.unit}" if key.unit else ""
-        most = MOST_NUMBER if key.most is None else key.most
-        if key.least is not None and value < key.least:
-            self._fail(section, index, key.name, f"{_shown(value)} is less than {key.least:g}{unit}", key.help)
-        if not value <= most:  # nan is in no order
-            self._fail(section, index, key.name, f"{_shown(value)} is no number up to {most:,}{unit}", key.help)
-
-    def _range(self, section: str, index: int, key: Key, value: list[Any]) -> None:
-        numbers = [one for one in value if isinstance(one, int | float) and not isinstance(one, bool)]
-        if len(numbers) != 2 or len(value) != 2 or not (key.least or 0) <= numbers[0] <= numbers[1]:
-            what = f"{_shown(value)} is no range: two numbers, from {key.least or 0:g} on, the smaller one first"
-            self._fail(section, index, key.name, what, key.help)
-        for number in numbers:
-            self._number(section, index, key, number)
+        if found := key.wrong(value):
+            self._fail(section, index, key.name, *found)
 
     def _generator(
         self, rows: list[dict[str, Any]], topics: list[dict[str, Any]], duration_s: float
@@ -337,7 +291,7 @@ class _Reader:
                 what = f"{row['replication_factor']} replicas do not fit on {nodes} nodes"
                 self._fail(section, index, "replication_factor", what, "")
 
-    def _workload(self, rows: list[dict[str, Any]], duration_s: float) -> tuple[AdminAction, ...]:
+    def _workload(self, rows: list[dict[str, Any]], duration_s: float) -> tuple[AdminSpec, ...]:
         actions = []
         for index, row in enumerate(rows):
             if row.pop("kind") == "none":
@@ -345,8 +299,10 @@ class _Reader:
             for name in ("action", "at_s", "topic"):
                 if row[name] is None:
                     self._fail("workload", index, name, f"the key `{name}` is missing", "")
-            self._in_time("workload", index, row["at_s"], duration_s)
-            actions.append(AdminAction(**row))
+            at_s = row.pop("at_s")
+            self._in_time("workload", index, at_s, duration_s)
+            del row["action"]  # there is one
+            actions.append(AdminSpec(at_s=at_s, does=CreateTopic(**row)))
         return tuple(actions)
 
     def _faults(self, rows: list[dict[str, Any]], cluster: ClusterSpec, duration_s: float) -> tuple[FaultSpec, ...]:
@@ -356,23 +312,12 @@ class _Reader:
                 self._fail("faults", index, "id", f"{row['id']!r} is no name", "letters, digits, hyphens")
             if row["id"] in [other["id"] for other in rows[:index]]:
                 self._fail("faults", index, "id", f"two faults are called {row['id']!r}", "give one another id")
-        ids = {row["id"]: row["kind"] for row in rows}
+        ids = {row["id"]: row["fault"].kind for row in rows}
         return tuple(self._fault(index, row, ids, cluster, duration_s) for index, row in enumerate(rows))
 
     def _fault(
         self, index: int, row: dict[str, Any], ids: Mapping[str, str], cluster: ClusterSpec, duration_s: float
     ) -> FaultSpec:
-        kind = kinds()[row["kind"]]
-        given, own = row.pop("_given"), {key.name: key for key in keys.parameters(kind)}
-        common = {key.name for key in keys.FAULT_KEYS}
-        for name in given:
-            if name not in common | own.keys():
-                what = f"a fault of the kind {kind.kind} has no key `{name}`"
-                self._fail("faults", index, name, what, nearest(name, common | own.keys()))
-        if row["mode"] is not None and row["mode"] not in kind.modes:
-            hint = nearest(row["mode"], kind.modes) if kind.modes else "leave the key out"
-            self._fail("faults", index, "mode", f"{kind.kind} has no mode {row['mode']!r}", hint)
-        row["mode"] = row["mode"] or (kind.modes[0] if kind.modes else None)
         both = row["at_s"] is not None and row["when"] is not None
         if (row["at_s"] is None and row["when"] is None) or (both and not is_crash_point(row["when"])):
             self._fail("faults", index, "when", "a fault has either `at_s` or `when`", "")
@@ -390,14 +335,13 @@ class _Reader:
             self._fail(
                 "faults", index, "target", "`any` is for crash points: the node that comes to it first", "`random`"
             )
-        mine = {name: row[name] for name in own if name in given}
-        return FaultSpec(**{name: row[name] for name in sorted(common)}, fault=kind(**mine))
+        return FaultSpec(**row)
 
     def _trigger(self, index: int, name: str, row: dict[str, Any], ids: Mapping[str, str]) -> None:
-        if (trigger := row[name]) is None or trigger in keys.EVENTS:
+        if (trigger := row[name]) is None or trigger in EVENTS:
             return
         event, _, fault = trigger.partition(":")
-        if event in keys.POINTS and name == "when" and fault.isdigit() and int(fault) > 0:
+        if event in POINTS and name == "when" and fault.isdigit() and int(fault) > 0:
             if row["after_ms"]:
                 self._fail(
                     "faults", index, "after_ms", "a crash point is a moment, not a time after it", "leave it out"
@@ -406,7 +350,7 @@ class _Reader:
                 self._fail("faults", index, "target", "a crash point is one node's, not that of others", "say `any`")
             return
         if event not in ("observed", "healed", "answered"):
-            self._fail("faults", index, name, f"{trigger!r} is no trigger", nearest(trigger, keys.TRIGGERS))
+            self._fail("faults", index, name, f"{trigger!r} is no trigger", nearest(trigger, TRIGGERS))
         if fault not in ids:
             self._fail("faults", index, name, f"no fault has the id {fault!r}", nearest(fault, ids))
         if fault == row["id"] and (name == "when" or event == "healed"):
@@ -416,13 +360,13 @@ class _Reader:
 
     def _target(self, index: int, target: str, cluster: ClusterSpec) -> None:
         name, _, argument = target.partition(":")
-        if target in keys.TARGETS[:5]:
+        if target in TARGETS[:5]:
             return
         if name == "node" and argument.isdigit():
             if int(argument) >= cluster.nodes:
                 self._fail("faults", index, "target", f"there is no node {argument}", f"0 to {cluster.nodes - 1}")
         elif not (name == "leader-of" and re.fullmatch(r".+-\d+", argument)):
-            self._fail("faults", index, "target", f"{target!r} is no target", nearest(target, keys.TARGETS))
+            self._fail("faults", index, "target", f"{target!r} is no target", nearest(target, TARGETS))
 
     def _in_time(self, section: str, index: int, at_s: float, duration_s: float) -> None:
         if at_s > duration_s:

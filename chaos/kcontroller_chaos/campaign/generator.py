@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import random  # noqa: TID251 - the type only; streams come from the runtime
-from collections.abc import Sequence
 from dataclasses import replace
 
-from kcontroller_chaos.campaign.actions import ADMIN, FAULT, Action
-from kcontroller_chaos.campaign.file import GeneratorSpec, TopicSpec
-from kcontroller_chaos.campaign.keys import POINTS
-from kcontroller_chaos.faults import kinds
+from kcontroller_chaos.campaign.actions import Action, CreateTopic
+from kcontroller_chaos.campaign.file import Campaign, GeneratorSpec
+from kcontroller_chaos.catalogue.placement import POINTS
+from kcontroller_chaos.faults import Fault
+from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.runtime.rng import NamedRng
 
 STREAM = "schedule/generator"
@@ -35,16 +35,14 @@ LEAST_US = 100
 """The shortest length of those that may be 0."""
 
 
-def generate(
-    spec: GeneratorSpec, topics: Sequence[TopicSpec], duration_s: float, nodes: int, rng: NamedRng
-) -> list[Action]:
+def generate(campaign: Campaign, spec: GeneratorSpec, rng: NamedRng) -> list[Action]:
     """In the order of time. No drawn fault lasts into the last `heal_before_end_s`, as far as that is in its hands."""
     times = rng.stream(STREAM)
     admin_share = len(spec.admin) / len((*spec.faults, *spec.admin))
-    end_us = _us(duration_s - spec.heal_before_end_s)
+    end_us = _us(campaign.duration_s - spec.heal_before_end_s)
     actions: list[Action] = []
     if spec.swarm:
-        actions += _down(spec, nodes, end_us, times)
+        actions += _down(campaign, spec, end_us, times)
         spec = _swarm(spec, times)
     ends: list[int] = []
     """When the faults that go on are over."""
@@ -60,11 +58,12 @@ def generate(
         stream = f"{STREAM}-{len(actions)}"
         draw = rng.stream(stream)
         if draw.random() < admin_share:
-            actions.append(_admin(draw.choice(spec.admin), len(actions), stream, at_us, nodes, draw))
+            actions.append(_admin(draw.choice(spec.admin), len(actions), stream, at_us, campaign.cluster.nodes, draw))
             provoke = False
             continue
-        chosen, at_point = draw.choice(spec.faults), not provoke and draw.random() < spec.crash_points
-        action = _fault(spec, chosen, len(actions), stream, at_us, end_us, topics, draw, at_point=at_point)
+        chosen = draw.choice(spec.faults)
+        at_point = not provoke and draw.random() < spec.crash_points
+        action = _fault(campaign, spec, chosen, len(actions), stream, at_us, end_us, draw, at_point=at_point)
         provoke = at_point
         ends.append(at_us + (action.within_us or 0) + (action.duration_us or 0))
         actions.append(action)
@@ -84,18 +83,17 @@ def _swarm(spec: GeneratorSpec, draw: random.Random) -> GeneratorSpec:
     )
 
 
-def _down(spec: GeneratorSpec, nodes: int, end_us: int, draw: random.Random) -> list[Action]:
+def _down(campaign: Campaign, spec: GeneratorSpec, end_us: int, draw: random.Random) -> list[Action]:
     """In half of the seeds some of the nodes are down all the time: few others are there who could step in."""
-    if not {DOWN, f"{DOWN}:{kinds()[DOWN].modes[0]}"} & set(spec.faults) or nodes == 1 or draw.random() < 0.5:
+    nodes, fault = campaign.cluster.nodes, campaign.catalogue.named(DOWN)
+    if not {DOWN, f"{DOWN}:{fault.mode}"} & set(spec.faults) or nodes == 1 or draw.random() < 0.5:
         return []
     up = math.floor(math.exp(draw.uniform(0, math.log(nodes))))  # by order of magnitude: 1 to nodes - 1
     down = draw.sample(range(nodes), nodes - min(up, nodes - 1))
     return [
         Action(
             id=f"drawn-{number}",
-            what=FAULT,
-            kind=DOWN,
-            mode=kinds()[DOWN].modes[0],
+            does=fault(),
             stream=f"{STREAM}-{number}",
             target=f"node:{node}",
             at_us=0,
@@ -107,34 +105,32 @@ def _down(spec: GeneratorSpec, nodes: int, end_us: int, draw: random.Random) -> 
 
 
 def _admin(kind: str, number: int, stream: str, at_us: int, nodes: int, draw: random.Random) -> Action:
-    arguments = {
-        "topic": f"drawn-{number}",
-        "partitions": draw.randint(1, MOST_PARTITIONS),
-        "replication_factor": draw.randint(1, min(MOST_REPLICAS, nodes)),
-        "topic_id": draw.random() >= WITHOUT_ID,
-    }
-    return Action(id=f"drawn-{number}", what=ADMIN, kind=kind, stream=stream, at_us=at_us, parameters=arguments)
+    assert kind == CreateTopic.kind, kind
+    topic = CreateTopic(
+        topic=f"drawn-{number}",
+        partitions=draw.randint(1, MOST_PARTITIONS),
+        replication_factor=draw.randint(1, min(MOST_REPLICAS, nodes)),
+        topic_id=draw.random() >= WITHOUT_ID,
+    )
+    return Action(id=f"drawn-{number}", does=topic, stream=stream, at_us=at_us)
 
 
 def _fault(
+    campaign: Campaign,
     spec: GeneratorSpec,
     name: str,
     number: int,
     stream: str,
     at_us: int,
     end_us: int,
-    topics: Sequence[TopicSpec],
     draw: random.Random,
     *,
     at_point: bool,
 ) -> Action:
-    kind, _, mode = name.partition(":")
-    fault = kinds()[kind]
     target = draw.choice(spec.targets)
     if target == "leader":
-        topic = draw.choice(topics)
+        topic = draw.choice(campaign.topics)
         target = f"leader-of:{topic.name}-{draw.randrange(topic.partitions)}"
-    mode = mode or (fault.modes[0] if fault.modes else "")
     duration_us = min(_between(draw, spec.lasting_s), end_us - at_us)
     when, within_us, still_us = None, None, 0
     if at_point:
@@ -145,10 +141,8 @@ def _fault(
         within_us = min(max(0, end_us - at_us - duration_us - still_us), LONGEST_WAIT_US)
     return Action(
         id=f"drawn-{number}",
-        what=FAULT,
-        kind=kind,
+        does=_drawn(campaign, name, draw),
         stream=stream,
-        mode=mode or None,
         target=target,
         at_us=at_us,
         when=when,
@@ -156,8 +150,20 @@ def _fault(
         still_us=still_us,
         within_us=within_us,
         if_possible=True,
-        parameters=fault.drawn(draw, mode or None),
     )
+
+
+def _drawn(campaign: Campaign, name: str, draw: random.Random) -> Fault:
+    """Raises UsageError: the kind, a plugin's perhaps, cannot draw one."""
+    kind = campaign.catalogue.named(name)
+    plugin = campaign.catalogue.kind(kind.kind).plugin
+    try:
+        fault = kind.drawn(draw)
+    except Exception as failed:
+        raise UsageError(f"the fault {name!r} of the plugin {plugin} cannot be drawn: {failed!r}") from failed
+    if not isinstance(fault, kind):
+        raise UsageError(f"the fault {name!r} of the plugin {plugin} cannot be drawn: it gave {fault!r}")
+    return fault
 
 
 def _between(draw: random.Random, limits: tuple[float, float]) -> int:

@@ -1,49 +1,24 @@
-"""The keys of a campaign file, declared once: this table checks files, makes the JSON schema and the table in the docs."""
+"""The keys of a campaign file, declared once: this table checks files (file.py), and the JSON schema and the tables in the
+docs are made from it (published.py)."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
-from kcontroller_chaos.faults import Fault, kinds
-from kcontroller_chaos.invariants import invariants
+from kcontroller_chaos.catalogue import Catalogue
+from kcontroller_chaos.catalogue.key import REQUIRED, Key
+from kcontroller_chaos.catalogue.placement import DAY_S, FAULT_KEYS
 from pytest_kcontroller.model.kafka_config import KAFKA_CONFIG
 
-DAY_S = 86_400
 MOST_NODES = 200
 """Each has an address of its own on loopback: 127.plane.source.target."""
 LONGEST_SESSION_MS = 60_000
 """What ZooKeeper is set up to grant at most (cluster/zookeeper.py); of a longer one nobody would be told."""
 
-REQUIRED: Any = object()
-"""The default of a key that has none."""
-
-TARGETS = ("controller", "new-controller", "others", "random", "any", "node:N", "leader-of:TOPIC-N")
-POINTS = ("write", "written", "request")
-"""Crash points, which only simulated time has (pytest_kcontroller/sim/crash_points.py): `write:3` is the third one."""
-EVENTS = ("epoch.changed", "leader.elected")
-TRIGGERS = ("observed:FAULT", "healed:FAULT", "answered:FAULT", *EVENTS, *(f"{point}:N" for point in POINTS))
 ADMIN_ACTIONS = ("create_topic",)
 DRAWN_TARGETS = ("controller", "leader", "random")
 DRAWABLE_TARGETS = (*DRAWN_TARGETS, "others")
 REASONS = ("offline", "reassigned", "preferred", "controlled_shutdown")
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """`type` is a JSON schema type or one of: seeds, plugin, names, range, date. `choices`: the only values (of a table:
-    keys)."""
-
-    name: str
-    type: str
-    help: str
-    default: Any = None
-    unit: str = ""
-    choices: tuple[str, ...] = ()
-    least: float | None = None
-    most: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,81 +104,30 @@ WORKLOAD = Section(
     ),
     many=True,
 )
-FAULT_KEYS = (
-    Key("kind", "string", "what is done", REQUIRED),
-    Key("id", "string", "what other faults call it; default: fault-N, from 0 in the order of the file", None),
-    Key("target", "string", "the node: " + ", ".join(TARGETS), "controller"),
-    Key("mode", "string", "how, for kinds that have modes; default: the kind's first", None),
-    Key("at_s", "number", "when, from the start of the run; the seed moves it a little", None, "s", least=0),
-    Key(
-        "when",
-        "string",
-        "instead of at_s, what it waits for: "
-        + ", ".join(TRIGGERS)
-        + "; a crash point (the last three: just before the "
-        "node's N-th write leaves for ZooKeeper, just after its effect, before its N-th request leaves) counts from at_s",
-        None,
-    ),
-    Key("after_ms", "number", "with when: so long after that", 0, "ms", least=0, most=DAY_S * 1000),
-    Key(
-        "still_ms",
-        "number",
-        "at a crash point: so long the node stands still after the injection",
-        0,
-        "ms",
-        least=0,
-        most=10_000,
-    ),
-    Key(
-        "duration_s", "number", "until it is healed; default: as soon as it is observed", None, "s", least=0, most=DAY_S
-    ),
-    Key("until", "string", "instead of duration_s, what ends it (as when)", None),
-    Key("if_possible", "boolean", "skipped, not a failed run, if its target or its moment is not there", False),
-)
-
-_JSON_TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
 
 
-def parameters(kind: type[Fault]) -> tuple[Key, ...]:
-    """The keys that the fields of a fault's declaration make."""
-    return tuple(
-        Key(
-            field.name,
-            _JSON_TYPES[str(field.type)],
-            f"of {kind.kind}: {field.metadata.get('help', '')}",
-            field.default,
-            field.metadata.get("unit", ""),
-            tuple(field.metadata.get("choices", ())),
-            *((0, DAY_S * 1000) if str(field.type) in ("int", "float") else ()),
-        )
-        for field in dataclasses.fields(kind)
-    )
-
-
-def faults_section() -> Section:
-    """The keys of all kinds; which of them a kind takes is checked by `campaign`."""
-    known = kinds()
+def faults_section(catalogue: Catalogue) -> Section:
+    """The keys of all kinds, those that every fault has first."""
     kind, *rest = FAULT_KEYS
-    every = {key.name: key for fault in known.values() for key in parameters(fault)}
+    own = {
+        key.name: replace(key, help=f"of {kind.name}: {key.help}")
+        for kind in catalogue.kinds.values()
+        for key in kind.keys
+    }
     return Section(
         "faults",
         "what is done to it",
-        (dataclasses.replace(kind, choices=tuple(known)), *rest, *every.values()),
+        (replace(kind, choices=tuple(catalogue.kinds)), *rest, *own.values()),
         many=True,
     )
 
 
-def fault_names() -> tuple[str, ...]:
-    """KIND and KIND:MODE of all kinds."""
-    return tuple(name for kind in kinds().values() for name in (kind.kind, *(f"{kind.kind}:{m}" for m in kind.modes)))
-
-
-def generator_section() -> Section:
+def generator_section(catalogue: Catalogue) -> Section:
     return Section(
         "generator",
         "what is drawn from the seed besides; a drawn fault that is not possible at its moment is skipped",
         (
-            Key("faults", "names", "kinds, or KIND:MODE", REQUIRED, choices=fault_names()),
+            Key("faults", "names", "kinds, or KIND:MODE", REQUIRED, choices=catalogue.fault_names),
             Key(
                 "every_s",
                 "range",
@@ -251,8 +175,8 @@ def generator_section() -> Section:
     )
 
 
-def expected_section() -> Section:
-    names = tuple(invariant.name for invariant in invariants())
+def expected_section(catalogue: Catalogue) -> Section:
+    names = tuple(invariant.name for invariant in catalogue.invariants)
     return Section(
         "expected",
         "failures that are known: reported, and no reason for a red exit status until their date",
@@ -269,7 +193,7 @@ def expected_section() -> Section:
                 "names",
                 "only in runs where faults of all these kinds were applied",
                 [],
-                choices=tuple(kinds()),
+                choices=tuple(catalogue.kinds),
             ),
             Key("reason", "string", "why it is known, such as the id of an issue", REQUIRED),
             Key("until", "date", "the last day on which it counts as known", REQUIRED),
@@ -278,81 +202,7 @@ def expected_section() -> Section:
     )
 
 
-def sections() -> tuple[Section, ...]:
+def sections(catalogue: Catalogue) -> tuple[Section, ...]:
     """All sections, in the order of the docs."""
-    return CAMPAIGN, CLUSTER, TOPICS, WORKLOAD, faults_section(), generator_section(), expected_section()
-
-
-def json_schema() -> dict[str, Any]:
-    """The schema that is published as campaign.schema.json (JSON Schema 2020-12)."""
-    known = sections()
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "kcontroller campaign",
-        "type": "object",
-        "additionalProperties": False,
-        "required": [section.name for section in known if section.required],
-        "properties": {section.name: _section_schema(section) for section in known},
-    }
-
-
-def _section_schema(section: Section) -> dict[str, Any]:
-    table: dict[str, Any] = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {key.name: _key_schema(key) for key in section.keys},
-    }
-    if required := [key.name for key in section.keys if key.default is REQUIRED]:
-        table["required"] = required
-    return {"type": "array", "items": table} if section.many else table
-
-
-def _key_schema(key: Key) -> dict[str, Any]:
-    schema: dict[str, Any] = {"description": f"{key.help} ({key.unit})" if key.unit else key.help}
-    if key.type == "seeds":
-        schema["oneOf"] = [{"type": "string", "pattern": r"^\d+(\.\.\d+)?$"}, _array({"type": "integer"})]
-    elif key.type == "plugin":
-        schema["type"] = ["string", "object"]
-    elif key.type == "names":
-        schema |= {"type": "array", "items": {"enum": list(key.choices)}}
-        return schema if key.default is REQUIRED else schema | {"default": key.default}
-    elif key.type == "range":
-        numbers = {"type": "number", "minimum": key.least or 0, "maximum": key.most}
-        return schema | {"type": "array", "items": numbers, "minItems": 2, "maxItems": 2, "default": key.default}
-    elif key.type == "date":
-        schema |= {"type": "string", "format": "date"}
-    else:
-        schema["type"] = key.type
-    if key.type == "object" and key.choices:
-        schema |= {
-            "additionalProperties": False,
-            "properties": {name: {"type": ["string", "object"]} for name in key.choices},
-        }
-    elif key.choices:
-        schema["enum"] = [int(choice) if key.type == "integer" else choice for choice in key.choices]
-    if key.least is not None:
-        schema["minimum"] = key.least
-    if key.most is not None:
-        schema["maximum"] = key.most
-    if key.default is not REQUIRED and key.default is not None:
-        schema["default"] = key.default
-    return schema
-
-
-def _array(items: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "items": dict(items), "minItems": 1, "uniqueItems": True}
-
-
-def docs_table() -> str:
-    """The key tables of docs/campaigns.md, in Markdown."""
-    lines: list[str] = []
-    for section in sections():
-        title = f"[[{section.name}]]" if section.many else f"[{section.name}]"
-        lines += [f"### `{title}`: {section.help}", "", "| key | type | default | what |", "|---|---|---|---|"]
-        for key in section.keys:
-            default = "required" if key.default is REQUIRED else "" if key.default is None else f"`{key.default}`"
-            choices = f" (one of {', '.join(key.choices)})" if key.choices else ""
-            kind = f"{key.type}, {key.unit}" if key.unit else key.type
-            lines.append(f"| `{key.name}` | {kind} | {default} | {key.help}{choices} |")
-        lines.append("")
-    return "\n".join(lines)
+    drawn, expected = generator_section(catalogue), expected_section(catalogue)
+    return CAMPAIGN, CLUSTER, TOPICS, WORKLOAD, faults_section(catalogue), drawn, expected

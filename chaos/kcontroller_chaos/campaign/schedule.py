@@ -6,12 +6,12 @@ from __future__ import annotations
 import hashlib
 import json
 import random  # noqa: TID251 - the type only; streams come from the runtime
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kcontroller_chaos.campaign.actions import ADMIN, FAULT, Action
-from kcontroller_chaos.campaign.file import AdminAction, Campaign, FaultSpec, TopicSpec
+from kcontroller_chaos.campaign.actions import Action
+from kcontroller_chaos.campaign.file import AdminSpec, Campaign, FaultSpec, TopicSpec
 from kcontroller_chaos.campaign.generator import generate
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.runtime.rng import NamedRng
@@ -38,7 +38,7 @@ class Schedule:
 
     @property
     def _text(self) -> str:
-        lines = [json.dumps({"seed": self.seed, **asdict(action)}, separators=(",", ":")) for action in self.actions]
+        lines = [json.dumps({"seed": self.seed, **action.entry}, separators=(",", ":")) for action in self.actions]
         return "".join(f"{line}\n" for line in lines)
 
     @property
@@ -47,8 +47,8 @@ class Schedule:
         return {"actions": len(self.actions), "sha256": hashlib.sha256(self._text.encode()).hexdigest()}
 
     @classmethod
-    def load(cls, path: Path, topics: tuple[TopicSpec, ...], seed: int = 0) -> Schedule:
-        """`topics` are those of its campaign; `seed` is that of a schedule without actions.
+    def load(cls, path: Path, campaign: Campaign, seed: int = 0) -> Schedule:
+        """A schedule of this campaign; `seed` is that of one without actions.
 
         Raises UsageError naming file and line."""
         actions: list[Action] = []
@@ -60,10 +60,12 @@ class Schedule:
             try:
                 value = json.loads(line)
                 seed = value.pop("seed")
-                actions.append(Action(**value))
+                actions.append(Action.of_entry(value, campaign.catalogue))
+            except UsageError as bad:
+                raise UsageError(f"no action: {bad.what}", where=f"{path}:{number}", hint=bad.hint) from None
             except (ValueError, TypeError, KeyError, AttributeError) as bad:
                 raise UsageError(f"no action: {bad}", where=f"{path}:{number}") from None
-        return cls(seed, tuple(actions), topics)
+        return cls(seed, tuple(actions), campaign.topics)
 
 
 def draw(campaign: Campaign, seed: int) -> Schedule:
@@ -72,7 +74,7 @@ def draw(campaign: Campaign, seed: int) -> Schedule:
     actions = [_admin(spec, f"schedule/admin-{n}", rng, f"admin-{n}") for n, spec in enumerate(campaign.workload)]
     actions += [_fault(spec, f"schedule/fault-{n}", rng) for n, spec in enumerate(campaign.faults)]
     if campaign.generator is not None:
-        actions += generate(campaign.generator, campaign.topics, campaign.duration_s, campaign.cluster.nodes, rng)
+        actions += generate(campaign, campaign.generator, rng)
     timed = sorted((action for action in actions if action.at_us is not None), key=_time)
     return Schedule(seed, (*timed, *(action for action in actions if action.at_us is None)), campaign.topics)
 
@@ -81,24 +83,15 @@ def _time(action: Action) -> int:
     return action.at_us or 0
 
 
-def _admin(spec: AdminAction, stream: str, rng: NamedRng, name: str) -> Action:
-    arguments = {
-        "topic": spec.topic,
-        "partitions": spec.partitions,
-        "replication_factor": spec.replication_factor,
-        "topic_id": spec.topic_id,
-    }
-    at_us = _jittered(spec.at_s, rng.stream(stream))
-    return Action(id=name, what=ADMIN, kind=spec.action, stream=stream, at_us=at_us, parameters=arguments)
+def _admin(spec: AdminSpec, stream: str, rng: NamedRng, name: str) -> Action:
+    return Action(id=name, does=spec.does, stream=stream, at_us=_jittered(spec.at_s, rng.stream(stream)))
 
 
 def _fault(spec: FaultSpec, stream: str, rng: NamedRng) -> Action:
     return Action(
         id=spec.id,
-        what=FAULT,
-        kind=spec.kind,
+        does=spec.fault,
         stream=stream,
-        mode=spec.mode,
         target=spec.target,
         at_us=None if spec.at_s is None else _jittered(spec.at_s, rng.stream(stream)),
         when=spec.when,
@@ -107,7 +100,6 @@ def _fault(spec: FaultSpec, stream: str, rng: NamedRng) -> Action:
         duration_us=None if spec.duration_s is None else round(spec.duration_s * 1_000_000),
         until=spec.until,
         if_possible=spec.if_possible,
-        parameters=spec.parameters,
     )
 
 

@@ -1,63 +1,103 @@
-"""Faults: one module per kind, found with pkgutil. What a campaign may say of a fault is declared once, in its `Fault`."""
+"""Faults: what can be done to a cluster, one module per kind, offered through the public hook as a user's own are.
+
+Public: `Fault`, `parameter`.
+"""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-import sys
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
-from functools import cache
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from random import Random  # noqa: TID251 - the type only; streams come from the runtime
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self
 
-if TYPE_CHECKING:
-    from kcontroller_chaos.injection import FaultWork
+from kcontroller_chaos.injection import Evidence, Injection
+from pytest_kcontroller.hookspecs import hookimpl
+
+__all__ = ["Fault", "parameter"]
+
+
+def parameter(
+    default: Any,
+    help: str,
+    *,
+    unit: str = "",
+    least: float | None = None,
+    most: float | None = None,
+    choices: Sequence[str] = (),
+) -> Any:
+    """A field of a fault: a key of campaign files and an argument of `chaos.inject`. `least` and `most` are of a number,
+    `choices` the only texts that it takes."""
+    metadata = {"help": help, "unit": unit, "least": least, "most": most, "choices": tuple(choices)}
+    return field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """What a kind of fault is called and which parameters it has: the fields of the subclass, each with a default.
+    """One fault, as it stands in a campaign: its fields are its parameters (str, int, float or bool; see `parameter`).
 
-    A field's metadata may have `unit`, `help` and `choices` (the names that it may take).
+    A kind with several modes has a class for each, below one with what they share: `kind`, `example`, and a docstring that
+    says what the kind does. The docstring of a mode's class says what this mode does. A fault keeps nothing that it has
+    done: `Injection.kept` is for that.
     """
 
     kind: ClassVar[str]
-    modes: ClassVar[tuple[str, ...]] = ()
-    """Ways to do it; the first is the default. Empty: there is only one."""
-    mode_help: ClassVar[Mapping[str, str]] = {}
-    """Mode -> what it does, for each of `modes`."""
-    example: ClassVar[str]
-    """One such fault as it stands in a campaign file; the catalogue shows it."""
-    work: ClassVar[Mapping[str, Callable[[], Any]]]
-    """Mode (or "") -> what makes the FaultWork."""
+    """Its name in campaign files: small letters, digits, underscores."""
+    mode: ClassVar[str | None] = None
+    """A way to do it, of several. The one that a plugin offers first is the kind's default."""
+    example: ClassVar[str] = ""
+    """One such fault as it stands in a campaign file; the catalogue shows it. Empty: one that is at the controller."""
+    ends_session: ClassVar[bool] = False
+    """Whether it may cost the node its session; the end of any other session shows an overloaded host."""
+    claims: ClassVar[tuple[str, ...]] = ()
+    """What of its node nobody else may touch meanwhile (injection.py): a drawn fault that meets one is skipped."""
+    may_miss: ClassVar[bool] = False
+    """Whether it lies in wait for something that need not come; a drawn fault that missed is skipped."""
+
+    async def inject(self, on: Injection) -> None:
+        """Does it. Raises EnvironmentError_ if it could not: the fault was not applied."""
+        raise NotImplementedError
+
+    async def observe(self, on: Injection) -> Evidence:
+        """Waits for the evidence, by other means than `inject` used; its time is limited to `within_s`."""
+        raise NotImplementedError
+
+    async def heal(self, on: Injection) -> None:
+        """Takes it back; called exactly once, also after a failed or interrupted `inject`."""
+
+    def within_s(self, on: Injection) -> float:
+        """The time that the observation may take, in seconds, unscaled."""
+        return 2.0
 
     @classmethod
-    def drawn(cls, draw: Random, mode: str | None) -> dict[str, Any]:
-        """The parameters of one that the generator makes: the defaults, unless the kind draws some."""
-        return asdict(cls())
+    def drawn(cls, draw: Random) -> Self:
+        """One that the generator makes: with the defaults, unless the kind draws some."""
+        return cls()
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """As they are recorded."""
+        return asdict(self)
 
 
-@cache
-def kinds() -> Mapping[str, type[Fault]]:
-    """Kind -> declaration, by name: the `Fault` subclass of every module here."""
-    found: dict[str, type[Fault]] = {}
-    for module in sorted(module.name for module in pkgutil.iter_modules(__path__, f"{__name__}.")):
-        for value in vars(importlib.import_module(module)).values():
-            if isinstance(value, type) and issubclass(value, Fault) and value is not Fault:
-                found[value.kind] = value
-    return dict(sorted(found.items()))
+@hookimpl
+def kcontroller_faults() -> list[type[Fault]]:
+    from kcontroller_chaos.faults import depose, hold, kill, latency, partition, pause, reset, session_expiry
 
-
-def summary(fault: type[Fault]) -> str:
-    """What this kind of fault does, in a sentence: the first paragraph of its module, behind `<kind>: `."""
-    paragraph = (sys.modules[fault.__module__].__doc__ or "").strip().partition("\n\n")[0]
-    sentence = " ".join(paragraph.removeprefix(f"{fault.kind}: ").split())
-    return sentence[:1].upper() + sentence[1:]
-
-
-def work_of(kind: str, mode: str | None = None) -> FaultWork:
-    """What injects, observes and heals. Raises KeyError: campaigns are checked before anything asks."""
-    fault = kinds()[kind]
-    work: FaultWork = fault.work[mode or (fault.modes[0] if fault.modes else "")]()
-    return work
+    return [
+        depose.Depose,
+        hold.Hold,
+        kill.Sigkill,
+        kill.Sigterm,
+        latency.LatencyControl,
+        latency.LatencyZooKeeper,
+        partition.Control,
+        partition.Outbound,
+        partition.Inbound,
+        partition.ZooKeeper,
+        partition.All,
+        pause.Pause,
+        reset.ResetZooKeeper,
+        reset.ResetControl,
+        session_expiry.Natural,
+        session_expiry.Server,
+    ]

@@ -1,9 +1,8 @@
-"""depose: /controller is deleted under a controller whose session lives on, as an operator does it by hand."""
+"""depose: the controller loses its office, not its session."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from kcontroller_chaos.faults import Fault
 from kcontroller_chaos.feed import Event
@@ -13,10 +12,18 @@ from pytest_kcontroller.zookeeper.session import Delete, ZkError
 from pytest_kcontroller.zookeeper.znodes import CONTROLLER
 
 
-class Depose:
-    ends_session = False
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Depose(Fault):
+    """/controller is deleted under a controller whose session lives on, as an operator does it by hand."""
+
+    kind = "depose"
+    example = """\
+[[faults]]
+kind = "depose"
+target = "controller"
+at_s = 2
+"""
     claims = (SESSION,)
-    may_miss = False
 
     async def inject(self, on: Injection) -> None:
         try:
@@ -34,23 +41,8 @@ class Depose:
     async def heal(self, on: Injection) -> None:
         """Nothing to do: the next election writes /controller."""
 
-    def within_s(self, on: Injection) -> float:
-        return 2.0
-
 
 def _deletes_controller(event: Event) -> bool:
     if event["kind"] != "zk.txn":
         return False
     return any(op["type"] == "delete" and op["path"] == CONTROLLER for op in event.get("ops", ()))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeposeFault(Fault):
-    kind: ClassVar[str] = "depose"
-    example: ClassVar[str] = """\
-[[faults]]
-kind = "depose"
-target = "controller"
-at_s = 2
-"""
-    work: ClassVar = {"": Depose}

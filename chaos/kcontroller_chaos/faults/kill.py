@@ -1,9 +1,8 @@
-"""kill: SIGKILL or SIGTERM to the node's process; healing starts it again on its directory."""
+"""kill: a node's process ends, by a signal."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from kcontroller_chaos.faults import Fault
 from kcontroller_chaos.feed import Event
@@ -12,10 +11,27 @@ from kcontroller_chaos.injection import PROCESS, SESSION, TASKS, Evidence, Injec
 SIGKILLED = -9
 
 
-class Sigkill:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kill(Fault):
+    """SIGKILL or SIGTERM to the node's process; healing starts it again on its directory."""
+
+    kind = "kill"
+    example = """\
+[[faults]]
+kind = "kill"
+target = "leader-of:orders-0"
+at_s = 2
+duration_s = 1.5
+"""
     ends_session = True
     claims = (PROCESS, SESSION, TASKS)
-    may_miss = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sigkill(Kill):
+    """it ends at once and tells nobody; ZooKeeper learns of it by the session time-out"""
+
+    mode = "sigkill"
 
     async def inject(self, on: Injection) -> None:
         await on.cluster.kill(on.node)
@@ -33,10 +49,11 @@ class Sigkill:
         return 2 * on.cluster.session_timeout_ms / 1000 + 3
 
 
-class Sigterm:
-    ends_session = True
-    claims = (PROCESS, SESSION, TASKS)
-    may_miss = False
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sigterm(Kill):
+    """an orderly stop: a controlled shutdown, then it closes its session and ends"""
+
+    mode = "sigterm"
 
     async def inject(self, on: Injection) -> None:
         """Only the signal: one that stands at a crash point cannot end before it goes on."""
@@ -61,21 +78,3 @@ async def _ended(on: Injection, status: int) -> Event:
     return await on.feed.wait(
         lambda e: e["kind"] == "process.exited" and e["node"] == on.node and e["status"] == status, since=on.since
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KillFault(Fault):
-    kind: ClassVar[str] = "kill"
-    modes: ClassVar[tuple[str, ...]] = ("sigkill", "sigterm")
-    mode_help: ClassVar = {
-        "sigkill": "it ends at once and tells nobody; ZooKeeper learns of it by the session time-out",
-        "sigterm": "an orderly stop: a controlled shutdown, then it closes its session and ends",
-    }
-    example: ClassVar[str] = """\
-[[faults]]
-kind = "kill"
-target = "leader-of:orders-0"
-at_s = 2
-duration_s = 1.5
-"""
-    work: ClassVar = {"sigkill": Sigkill, "sigterm": Sigterm}

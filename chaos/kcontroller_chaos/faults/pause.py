@@ -1,9 +1,8 @@
-"""pause: SIGSTOP to the node's process, SIGCONT to heal: what a long garbage collection or a suspended machine does."""
+"""pause: the node stands still, and cannot know that time has passed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from kcontroller_chaos.faults import Fault
 from kcontroller_chaos.injection import PROCESS, SESSION, TASKS, Evidence, Injection
@@ -11,10 +10,20 @@ from kcontroller_chaos.injection import PROCESS, SESSION, TASKS, Evidence, Injec
 POLL_US = 10_000
 
 
-class Pause:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause(Fault):
+    """SIGSTOP to the node's process, SIGCONT to heal: what a long garbage collection or a suspended machine does."""
+
+    kind = "pause"
+    example = """\
+[[faults]]
+kind = "pause"
+target = "controller"
+at_s = 2
+duration_s = 3
+"""
     ends_session = True
     claims = (PROCESS, SESSION, TASKS)
-    may_miss = False
 
     async def inject(self, on: Injection) -> None:
         await on.cluster.pause(on.node)
@@ -38,16 +47,3 @@ class Pause:
 def _outlives_session(on: Injection) -> bool:
     """ZooKeeper expires sessions in steps of its tick, so a session lives up to a half longer than its time-out."""
     return on.duration_s is None or on.duration_s * 1000 > 1.5 * on.cluster.session_timeout_ms
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PauseFault(Fault):
-    kind: ClassVar[str] = "pause"
-    example: ClassVar[str] = """\
-[[faults]]
-kind = "pause"
-target = "controller"
-at_s = 2
-duration_s = 3
-"""
-    work: ClassVar = {"": Pause}

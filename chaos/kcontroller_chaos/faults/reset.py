@@ -1,10 +1,9 @@
-"""reset: a node's open connections break for both ends at once; new ones are possible at once."""
+"""reset: who asked does not know whether it was done."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import ClassVar
 
 from kcontroller_chaos.faults import Fault
 from kcontroller_chaos.faults._links import CONTROL, answering, inbound, must_have, outbound
@@ -19,10 +18,26 @@ from pytest_kcontroller.runtime.ports import ConnectionClosedError, Stream, Tran
 CONNECT_S = 0.1
 
 
-class ResetZooKeeper:
-    ends_session = False
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reset(Fault):
+    """A node's open connections break for both ends at once; new ones are possible at once."""
+
+    kind = "reset"
+    example = """\
+[[faults]]
+kind = "reset"
+mode = "control"
+target = "controller"
+at_s = 2
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResetZooKeeper(Reset):
+    """its connection to ZooKeeper; its session lives on, unless it cannot connect again in time"""
+
+    mode = "zookeeper"
     claims = (PROCESS, SESSION)
-    may_miss = False
 
     async def inject(self, on: Injection) -> None:
         await on.cluster.reset(str(on.node), ZOOKEEPER, "zk")
@@ -43,38 +58,34 @@ class ResetZooKeeper:
         return on.cluster.session_timeout_ms / 1000 + 2
 
 
-class ResetControl:
-    """Its witness is a connection of ours on each link, made before."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResetControl(Reset):
+    """its connections to the other nodes and theirs to it; requests and answers on their way are lost
 
-    ends_session = False
+    Its witness is a connection of ours on each link, made before.
+    """
+
+    mode = "control"
     claims = (NETWORK, PROCESS)
-    may_miss = False
-
-    def __init__(self) -> None:
-        self._witnesses: dict[int, list[Stream]] = {}
 
     async def inject(self, on: Injection) -> None:
         pairs = must_have(outbound(on) + inbound(on))
         routes = [on.cluster.route(*pair) for pair in await answering(on, pairs)]
         made = await gather_all([_connect(transport, address) for transport, address in routes])
-        self._witnesses[on.node] = [stream for stream in made if stream is not None]
+        on.kept += [stream for stream in made if stream is not None]
         for source, target in pairs:
             await on.cluster.reset(source, target, CONTROL)
 
     async def observe(self, on: Injection) -> Evidence:
         """Each witness has ended for our end of it."""
-        witnesses = self._witnesses.get(on.node, [])
-        if not witnesses:
+        if not on.kept:
             raise EnvironmentError_("no connection of ours was there to be broken")
-        await gather_all([_end_of(stream) for stream in witnesses])
-        return {"broken_links": len(witnesses), "t_us": on.clock.now_us()}
+        await gather_all([_end_of(stream) for stream in on.kept])
+        return {"broken_links": len(on.kept), "t_us": on.clock.now_us()}
 
     async def heal(self, on: Injection) -> None:
-        for stream in self._witnesses.pop(on.node, []):
+        for stream in on.kept:
             stream.close()
-
-    def within_s(self, on: Injection) -> float:
-        return 2.0
 
 
 def _says(event: Event, node: int, state: str) -> bool:
@@ -96,21 +107,3 @@ async def _end_of(stream: Stream) -> None:
     except ConnectionClosedError:
         return
     raise EnvironmentError_("a node spoke unasked on a connection of ours")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResetFault(Fault):
-    kind: ClassVar[str] = "reset"
-    modes: ClassVar[tuple[str, ...]] = ("zookeeper", "control")
-    mode_help: ClassVar = {
-        "zookeeper": "its connection to ZooKeeper; its session lives on, unless it cannot connect again in time",
-        "control": "its connections to the other nodes and theirs to it; requests and answers on their way are lost",
-    }
-    example: ClassVar[str] = """\
-[[faults]]
-kind = "reset"
-mode = "control"
-target = "controller"
-at_s = 2
-"""
-    work: ClassVar = {"zookeeper": ResetZooKeeper, "control": ResetControl}

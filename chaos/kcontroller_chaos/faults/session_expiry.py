@@ -1,19 +1,36 @@
-"""session_expiry: a node loses its ZooKeeper session."""
+"""session_expiry: the end of a session, and of nothing else."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from kcontroller_chaos.faults import Fault
 from kcontroller_chaos.injection import SESSION, Evidence, Injection
 from pytest_kcontroller.cluster.contract import ZOOKEEPER
 
 
-class Natural:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionExpiry(Fault):
+    """A node loses its ZooKeeper session."""
+
+    kind = "session_expiry"
+    example = """\
+[[faults]]
+kind = "session_expiry"
+mode = "natural"
+target = "controller"
+at_s = 2
+duration_s = 3
+"""
     ends_session = True
     claims = (SESSION,)
-    may_miss = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Natural(SessionExpiry):
+    """its link to ZooKeeper becomes a black hole in both directions until ZooKeeper has given the session up"""
+
+    mode = "natural"
 
     async def inject(self, on: Injection) -> None:
         await on.cluster.cut(str(on.node), ZOOKEEPER, "zk")
@@ -28,10 +45,11 @@ class Natural:
         return 2 * on.cluster.session_timeout_ms / 1000 + 2
 
 
-class Server:
-    ends_session = True
-    claims = (SESSION,)
-    may_miss = False
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server(SessionExpiry):
+    """a second client resumes the session and closes it (the ZooKeeper FAQ's way to test expiry)"""
+
+    mode = "server"
 
     async def inject(self, on: Injection) -> None:
         await on.cluster.expire_session_server(on.node)
@@ -41,25 +59,3 @@ class Server:
 
     async def heal(self, on: Injection) -> None:
         """Nothing was taken away that could be given back: the node makes its new session by itself."""
-
-    def within_s(self, on: Injection) -> float:
-        return 2.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionExpiryFault(Fault):
-    kind: ClassVar[str] = "session_expiry"
-    modes: ClassVar[tuple[str, ...]] = ("natural", "server")
-    mode_help: ClassVar = {
-        "natural": "its link to ZooKeeper becomes a black hole in both directions until ZooKeeper has given the session up",
-        "server": "a second client resumes the session and closes it (the ZooKeeper FAQ's way to test expiry)",
-    }
-    example: ClassVar[str] = """\
-[[faults]]
-kind = "session_expiry"
-mode = "natural"
-target = "controller"
-at_s = 2
-duration_s = 3
-"""
-    work: ClassVar = {"natural": Natural, "server": Server}

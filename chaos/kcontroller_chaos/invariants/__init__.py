@@ -1,64 +1,126 @@
-"""Invariants: one module each, a pure function `check` from a History to a Verdict; found with pkgutil.
+"""Invariants: what must hold, one module each, offered through the public hook as a user's own are.
 
-A module also has `KIND` (safety or liveness), `EXPECTED` (what must hold) and `SOURCE` (where the rule comes from); its
-docstring says it in words.
+Public: `Invariant`, `check_all`, `named`; `kcontroller_chaos.checking` has what their checks are made of.
 """
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache
-from typing import Any
+import inspect
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
-from kcontroller_chaos.checking import Verdict
+from kcontroller_chaos.checking import VERDICTS, Verdict
 from kcontroller_chaos.history.read import History
+from pytest_kcontroller.hookspecs import hookimpl
+
+__all__ = ["Invariant", "check_all", "named"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Invariant:
-    """One module's declaration."""
+    """One rule over the history of a run. The docstring of a class below, or of its module, says it in words."""
 
-    name: str
-    kind: str
-    summary: str
-    expected: str
-    source: str
-    check: Callable[[History], Verdict]
+    name: ClassVar[str]
+    """Small letters, digits, hyphens."""
+    kind: ClassVar[str]
+    """SAFETY: violated at no moment; LIVENESS: holds after the last fault is healed."""
+    expected: ClassVar[str]
+    """What must hold, in a line."""
+    source: ClassVar[str]
+    """Where the rule comes from."""
+
+    def check(self, history: History) -> Verdict:
+        """A function of the history alone: no input, no output, no memory."""
+        raise NotImplementedError
+
+    @property
+    def summary(self) -> str:
+        """The first paragraph of its docstring."""
+        text = vars(type(self)).get("__doc__") or sys.modules[type(self).__module__].__doc__ or ""
+        return " ".join(inspect.cleandoc(text).partition("\n\n")[0].split())
+
+    def judge(self, history: History) -> dict[str, Any]:
+        """Its entry of verdicts.json. An invariant may come from a plugin: one that fails, or whose answer is none, is
+        `unknown`, with a sentence that names it, and hides nothing of the others."""
+        try:
+            verdict = Verdict.unknown(history.log_error) if history.log_error else self.check(history)
+        except (Exception, SystemExit) as failed:  # noqa: BLE001 - see above
+            verdict = Verdict.unknown(f"{self._class}.check raised {type(failed).__name__}: {_text(failed)}")
+        if problem := _problem(verdict):
+            verdict = Verdict.unknown(f"{self._class}.check gave {problem}")
+        return verdict.entry(self.name, self.kind, self.expected)
+
+    @property
+    def _class(self) -> str:
+        return f"{type(self).__module__}.{type(self).__qualname__}"
 
 
-@cache
-def invariants() -> tuple[Invariant, ...]:
-    """All there are, by name."""
-    return tuple(_read(name) for name in sorted(module.name for module in pkgutil.iter_modules(__path__)))
+@hookimpl
+def kcontroller_invariants() -> list[type[Invariant]]:
+    from kcontroller_chaos.invariants import (
+        all_led_after_healing,
+        dead_leave_isr_at_failover,
+        epochs_grow,
+        isr_keeps_last_member,
+        leader_in_isr,
+        metadata_agrees_after_healing,
+        no_stale_epoch_write,
+        nodes_stay_up,
+        one_controller_after_healing,
+        one_writer_per_epoch,
+        orders_of_this_life,
+        relieved_stay_out_of_isr,
+        replicas_hosted_after_healing,
+        selectors_answer,
+        state_epochs_grow,
+    )
+
+    return [
+        all_led_after_healing.AllLedAfterHealing,
+        dead_leave_isr_at_failover.DeadLeaveIsrAtFailover,
+        epochs_grow.EpochsGrow,
+        isr_keeps_last_member.IsrKeepsLastMember,
+        leader_in_isr.LeaderInIsr,
+        metadata_agrees_after_healing.MetadataAgreesAfterHealing,
+        no_stale_epoch_write.NoStaleEpochWrite,
+        nodes_stay_up.NodesStayUp,
+        one_controller_after_healing.OneControllerAfterHealing,
+        one_writer_per_epoch.OneWriterPerEpoch,
+        orders_of_this_life.OrdersOfThisLife,
+        relieved_stay_out_of_isr.RelievedStayOutOfIsr,
+        replicas_hosted_after_healing.ReplicasHostedAfterHealing,
+        selectors_answer.SelectorsAnswer,
+        state_epochs_grow.StateEpochsGrow,
+    ]
 
 
 def named(name: str) -> Invariant:
-    """The one of this name. Raises KeyError."""
-    return {invariant.name: invariant for invariant in invariants()}[name]
+    """Ours of this name. Raises KeyError. (Any: catalogue.load_catalogue.)"""
+    return {made.name: made() for made in kcontroller_invariants()}[name]
 
 
-def _read(name: str) -> Invariant:
-    module = importlib.import_module(f"{__name__}.{name}")
-    return Invariant(
-        name=name.replace("_", "-"),
-        kind=module.KIND,
-        summary=" ".join((module.__doc__ or "").partition("\n\n")[0].split()),
-        expected=module.EXPECTED,
-        source=module.SOURCE,
-        check=module.check,
-    )
+def check_all(history: History, invariants: Sequence[Invariant] | None = None) -> list[dict[str, Any]]:
+    """Every invariant's entry of verdicts.json, by name; None: ours."""
+    chosen = [made() for made in kcontroller_invariants()] if invariants is None else invariants
+    return [one.judge(history) for one in sorted(chosen, key=lambda one: one.name)]
 
 
-def check_all(history: History) -> list[dict[str, Any]]:
-    """Every invariant's entry of verdicts.json, by name. One that crashes is `unknown`, with its error."""
-    entries = []
-    for invariant in invariants():
-        try:
-            verdict = Verdict.unknown(history.log_error) if history.log_error else invariant.check(history)
-        except Exception as crashed:  # noqa: BLE001 - a checker's bug must not hide the others' findings
-            verdict = Verdict.unknown(f"the checker failed: {crashed!r}")
-        entries.append(verdict.entry(invariant.name, invariant.kind))
-    return entries
+def _problem(verdict: Any) -> str | None:
+    """What of an answer cannot be used."""
+    if not isinstance(verdict, Verdict):
+        return f"{_text(verdict)}, no Verdict"
+    if verdict.verdict not in VERDICTS:
+        return f"the verdict {_text(verdict.verdict)}: there are {', '.join(VERDICTS)}"
+    try:
+        json.dumps(verdict.entry("", "", ""))
+    except (TypeError, ValueError) as unwritable:
+        return f"what cannot be written as JSON: {unwritable}"
+    return None
+
+
+def _text(value: Any) -> str:
+    try:
+        return str(value) if isinstance(value, BaseException) else repr(value)
+    except Exception:  # noqa: BLE001 - as foreign as the rest
+        return f"a {type(value).__name__}"

@@ -14,31 +14,32 @@ from typing import Any
 from kcontroller_chaos.checking import SAFETY, WRITES, Verdict, accepted, is_topic
 from kcontroller_chaos.history.read import Event, History
 from kcontroller_chaos.injection import CLOCKS_DIFFER_US
+from kcontroller_chaos.invariants import Invariant
 from pytest_kcontroller.zookeeper.znodes import BROKER_IDS, CONTROLLER_EPOCH, parse_state_path
 
-KIND = SAFETY
-EXPECTED = "no dead broker leads or is in an ISR of more than one when a failover is done"
-SOURCE = "KAFKA-3143, KAFKA-8152 (fixed in Kafka 2.3)"
 
+class DeadLeaveIsrAtFailover(Invariant):
+    name = "dead-leave-isr-at-failover"
+    kind = SAFETY
+    expected = "no dead broker leads or is in an ISR of more than one when a failover is done"
+    source = "KAFKA-3143, KAFKA-8152 (fixed in Kafka 2.3)"
 
-def check(history: History) -> Verdict:
-    done = {int(event["epoch"]): event for event in history.of("controller.failover")}
-    checks = 0
-    for epoch, tree in _at_failovers(history, done):
-        checks += 1
-        for path, state in sorted(tree.states.items()):
-            isr = [broker for broker in state["isr"] if broker in tree.dead]
-            if state["leader"] not in tree.dead and (not isr or len(state["isr"]) == 1):
-                continue
-            tp = parse_state_path(path)
-            seen = f"{tp}: leader {state['leader']}, ISR {state['isr']}, dead were {sorted(tree.dead)}"
-            where = f"{path}, when the failover of epoch {epoch} was done"
-            witness = {"zxid": hex(tree.zxid), "path": path, "epoch": epoch, "dead": sorted(tree.dead), **state}
-            witness |= {"t_us": int(done[epoch]["t_us"])}
-            return Verdict(
-                verdict="violated", checks=checks, expected=EXPECTED, seen=seen, where=where, witness=witness
-            )
-    return Verdict.of(checks, EXPECTED)
+    def check(self, history: History) -> Verdict:
+        done = {int(event["epoch"]): event for event in history.of("controller.failover")}
+        checks = 0
+        for epoch, tree in _at_failovers(history, done):
+            checks += 1
+            for path, state in sorted(tree.states.items()):
+                isr = [broker for broker in state["isr"] if broker in tree.dead]
+                if state["leader"] not in tree.dead and (not isr or len(state["isr"]) == 1):
+                    continue
+                tp = parse_state_path(path)
+                seen = f"{tp}: leader {state['leader']}, ISR {state['isr']}, dead were {sorted(tree.dead)}"
+                where = f"{path}, when the failover of epoch {epoch} was done"
+                witness = {"zxid": hex(tree.zxid), "path": path, "epoch": epoch, "dead": sorted(tree.dead), **state}
+                witness |= {"t_us": int(done[epoch]["t_us"])}
+                return Verdict.violated(checks, seen=seen, where=where, witness=witness)
+        return Verdict.of(checks)
 
 
 @dataclass(slots=True)

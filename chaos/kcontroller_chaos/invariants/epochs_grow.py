@@ -4,26 +4,27 @@ from __future__ import annotations
 
 from kcontroller_chaos.checking import SAFETY, WRITES, Verdict, writes
 from kcontroller_chaos.history.read import History
+from kcontroller_chaos.invariants import Invariant
 from pytest_kcontroller.zookeeper.znodes import CONTROLLER_EPOCH
 
-KIND = SAFETY
-EXPECTED = "each value of /controller_epoch is greater than the one before"
-SOURCE = "kafka.zk.KafkaZkClient.registerControllerAndIncrementControllerEpoch"
 
+class EpochsGrow(Invariant):
+    name = "epochs-grow"
+    kind = SAFETY
+    expected = "each value of /controller_epoch is greater than the one before"
+    source = "kafka.zk.KafkaZkClient.registerControllerAndIncrementControllerEpoch"
 
-def check(history: History) -> Verdict:
-    before: int | None = None
-    checks = 0
-    for write in writes(history):
-        if write.path != CONTROLLER_EPOCH:
-            continue
-        value = int(write.data) if write.type in WRITES else None
-        checks += 1
-        if before is not None and (value is None or value <= before):
-            seen = f"{'deleted' if value is None else value} after {before}"
-            witness = write.witness(before=before, epoch=value)
-            return Verdict(
-                verdict="violated", checks=checks, expected=EXPECTED, seen=seen, where=write.where, witness=witness
-            )
-        before = value
-    return Verdict.of(checks, EXPECTED)
+    def check(self, history: History) -> Verdict:
+        before: int | None = None
+        checks = 0
+        for write in writes(history):
+            if write.path != CONTROLLER_EPOCH:
+                continue
+            value = int(write.data) if write.type in WRITES else None
+            checks += 1
+            if before is not None and (value is None or value <= before):
+                seen = f"{'deleted' if value is None else value} after {before}"
+                witness = write.witness(before=before, epoch=value)
+                return Verdict.violated(checks, seen=seen, where=write.where, witness=witness)
+            before = value
+        return Verdict.of(checks)

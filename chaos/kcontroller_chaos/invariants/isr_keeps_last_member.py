@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from kcontroller_chaos.checking import SAFETY, WRITES, Verdict, is_state, writes
 from kcontroller_chaos.history.read import History
-
-KIND = SAFETY
-EXPECTED = "at least one replica in every ISR that is written"
-SOURCE = "KAFKA-5083 (fixed in Kafka 1.1), KAFKA-708"
+from kcontroller_chaos.invariants import Invariant
 
 
-def check(history: History) -> Verdict:
-    checks = 0
-    for write in writes(history):
-        if write.type not in WRITES or not is_state(write.path):
-            continue
-        checks += 1
-        if not write.json["isr"]:
-            seen, witness = "an empty ISR", write.witness(leader=write.json["leader"], isr=[])
-            return Verdict(
-                verdict="violated", checks=checks, expected=EXPECTED, seen=seen, where=write.where, witness=witness
-            )
-    return Verdict.of(checks, EXPECTED)
+class IsrKeepsLastMember(Invariant):
+    name = "isr-keeps-last-member"
+    kind = SAFETY
+    expected = "at least one replica in every ISR that is written"
+    source = "KAFKA-5083 (fixed in Kafka 1.1), KAFKA-708"
+
+    def check(self, history: History) -> Verdict:
+        checks = 0
+        for write in writes(history):
+            if write.type not in WRITES or not is_state(write.path):
+                continue
+            checks += 1
+            if not write.json["isr"]:
+                seen, witness = "an empty ISR", write.witness(leader=write.json["leader"], isr=[])
+                return Verdict.violated(checks, seen=seen, where=write.where, witness=witness)
+        return Verdict.of(checks)

@@ -6,30 +6,32 @@ from typing import Any
 
 from kcontroller_chaos.checking import LIVENESS, Verdict
 from kcontroller_chaos.history.read import Event, History
+from kcontroller_chaos.invariants import Invariant
 
-KIND = LIVENESS
-EXPECTED = "every running node was told the brokers and partition states that ZooKeeper holds"
-SOURCE = "kafka.controller.ControllerBrokerRequestBatch (UpdateMetadata to every live broker); KAFKA-4443"
 COMPARED = {"leader": "leader", "leader_epoch": "leader_epoch", "isr": "isr", "partition_epoch": "version"}
 """By their names in metadata and in `zk.tree`."""
 
 
-def check(history: History) -> Verdict:
-    tree = history.tree
-    told = {event["node"]: event for event in history.of("node.metadata")}.values()  # what each was told last
-    if tree is None or not told:
-        return Verdict.unknown("the run did not reach its end: no node.metadata or zk.tree")
-    checks = 0
-    for event in told:
-        for what, expected, seen in _pairs(tree, event["metadata"]):
-            checks += 1
-            if expected != seen:
-                said = f"node {event['node']} was told {seen}, ZooKeeper has {expected}"
-                witness = {"node": event["node"], "told": seen, "zookeeper": expected}
-                return Verdict(
-                    verdict="violated", checks=checks, expected=EXPECTED, seen=said, where=what, witness=witness
-                )
-    return Verdict.of(checks, EXPECTED)
+class MetadataAgreesAfterHealing(Invariant):
+    name = "metadata-agrees-after-healing"
+    kind = LIVENESS
+    expected = "every running node was told the brokers and partition states that ZooKeeper holds"
+    source = "kafka.controller.ControllerBrokerRequestBatch (UpdateMetadata to every live broker); KAFKA-4443"
+
+    def check(self, history: History) -> Verdict:
+        tree = history.tree
+        told = {event["node"]: event for event in history.of("node.metadata")}.values()  # what each was told last
+        if tree is None or not told:
+            return Verdict.unknown("the run did not reach its end: no node.metadata or zk.tree")
+        checks = 0
+        for event in told:
+            for what, expected, seen in _pairs(tree, event["metadata"]):
+                checks += 1
+                if expected != seen:
+                    said = f"node {event['node']} was told {seen}, ZooKeeper has {expected}"
+                    witness = {"node": event["node"], "told": seen, "zookeeper": expected}
+                    return Verdict.violated(checks, seen=said, where=what, witness=witness)
+        return Verdict.of(checks)
 
 
 def _pairs(tree: Event, metadata: Any) -> list[tuple[str, Any, Any]]:

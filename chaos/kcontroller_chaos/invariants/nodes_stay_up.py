@@ -4,33 +4,35 @@ from __future__ import annotations
 
 from kcontroller_chaos.checking import LIVENESS, Verdict
 from kcontroller_chaos.history.read import Event, History
+from kcontroller_chaos.invariants import Invariant
 
-KIND = LIVENESS
 SIGKILLED = -9
 SIGTERM = "sigterm"
 """The mode of `kill` that lets a node end by itself."""
-EXPECTED = "a node's process ends only by a kill fault on it; every running node is in /brokers/ids at the end"
-SOURCE = "this project: only a fault may end a node, else every other verdict is about something else"
 
 
-def check(history: History) -> Verdict:
-    tree = history.tree
-    if tree is None:
-        return Verdict.unknown("the run did not reach its end: no zk.tree")
-    checks = max(len(history.statuses), 1)
-    for event in unplanned_exits(history):
-        seen = f"node {event['node']} ended with status {event['status']}"
-        where = f"logs/node-{event['node']}*.log, {event['t_us'] / 1e6:.3f} s into the run"
-        witness = {"node": event["node"], "status": event["status"], "t_us": event["t_us"]}
-        return Verdict(verdict="violated", checks=checks, expected=EXPECTED, seen=seen, where=where, witness=witness)
-    missing = [node for node in sorted(history.statuses) if node not in tree["brokers"]]
-    if missing:
-        seen = f"running but not registered: {', '.join(f'node {node}' for node in missing)}"
-        witness = {"missing": missing, "brokers": tree["brokers"]}
-        return Verdict(
-            verdict="violated", checks=checks, expected=EXPECTED, seen=seen, where="/brokers/ids", witness=witness
-        )
-    return Verdict.of(checks, EXPECTED)
+class NodesStayUp(Invariant):
+    name = "nodes-stay-up"
+    kind = LIVENESS
+    expected = "a node's process ends only by a kill fault on it; every running node is in /brokers/ids at the end"
+    source = "this project: only a fault may end a node, else every other verdict is about something else"
+
+    def check(self, history: History) -> Verdict:
+        tree = history.tree
+        if tree is None:
+            return Verdict.unknown("the run did not reach its end: no zk.tree")
+        checks = max(len(history.statuses), 1)
+        for event in unplanned_exits(history):
+            seen = f"node {event['node']} ended with status {event['status']}"
+            where = f"logs/node-{event['node']}*.log, {event['t_us'] / 1e6:.3f} s into the run"
+            witness = {"node": event["node"], "status": event["status"], "t_us": event["t_us"]}
+            return Verdict.violated(checks, seen=seen, where=where, witness=witness)
+        missing = [node for node in sorted(history.statuses) if node not in tree["brokers"]]
+        if missing:
+            seen = f"running but not registered: {', '.join(f'node {node}' for node in missing)}"
+            witness = {"missing": missing, "brokers": tree["brokers"]}
+            return Verdict.violated(checks, seen=seen, where="/brokers/ids", witness=witness)
+        return Verdict.of(checks)
 
 
 def unplanned_exits(history: History) -> list[Event]:

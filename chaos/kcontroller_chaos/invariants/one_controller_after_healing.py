@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from kcontroller_chaos.checking import LIVENESS, Verdict
 from kcontroller_chaos.history.read import History
-
-KIND = LIVENESS
-EXPECTED = "exactly one active node, whose session owns /controller"
-SOURCE = "KAFKA-4229, KAFKA-8532: no controller after session expiries"
+from kcontroller_chaos.invariants import Invariant
 
 
-def check(history: History) -> Verdict:
-    tree = history.tree
-    if tree is None or not history.statuses:
-        return Verdict.unknown("the run did not reach its end: no node.status or zk.tree")
-    active = {node: status["session"] for node, status in sorted(history.statuses.items()) if status["active"]}
-    owner = tree["controller_owner"]
-    if len(active) == 1 and owner is not None and list(active.values()) == [owner]:
-        return Verdict.of(len(history.statuses), EXPECTED)
-    seen = f"active: {', '.join(f'node {n} ({s})' for n, s in active.items()) or 'none'}; /controller is of {owner}"
-    witness = {"active": sorted(active), "sessions": active, "controller_owner": owner}
-    checks = len(history.statuses)
-    return Verdict(verdict="violated", checks=checks, expected=EXPECTED, seen=seen, where="the end", witness=witness)
+class OneControllerAfterHealing(Invariant):
+    name = "one-controller-after-healing"
+    kind = LIVENESS
+    expected = "exactly one active node, whose session owns /controller"
+    source = "KAFKA-4229, KAFKA-8532: no controller after session expiries"
+
+    def check(self, history: History) -> Verdict:
+        tree = history.tree
+        if tree is None or not history.statuses:
+            return Verdict.unknown("the run did not reach its end: no node.status or zk.tree")
+        active = {node: status["session"] for node, status in sorted(history.statuses.items()) if status["active"]}
+        owner = tree["controller_owner"]
+        if len(active) == 1 and owner is not None and list(active.values()) == [owner]:
+            return Verdict.of(len(history.statuses))
+        seen = f"active: {', '.join(f'node {n} ({s})' for n, s in active.items()) or 'none'}; /controller is of {owner}"
+        witness = {"active": sorted(active), "sessions": active, "controller_owner": owner}
+        checks = len(history.statuses)
+        return Verdict.violated(checks, seen=seen, where="the end", witness=witness)

@@ -8,27 +8,28 @@ from __future__ import annotations
 
 from kcontroller_chaos.checking import SAFETY, WRITES, Verdict, is_state, writes
 from kcontroller_chaos.history.read import History
+from kcontroller_chaos.invariants import Invariant
 from pytest_kcontroller.zookeeper.znodes import CONTROLLER_EPOCH
 
-KIND = SAFETY
-EXPECTED = "the writer of a state with controller epoch e is the session whose election wrote e"
-SOURCE = "KAFKA-6082; KIP-497: with AlterPartition only controllers write states"
 
+class OneWriterPerEpoch(Invariant):
+    name = "one-writer-per-epoch"
+    kind = SAFETY
+    expected = "the writer of a state with controller epoch e is the session whose election wrote e"
+    source = "KAFKA-6082; KIP-497: with AlterPartition only controllers write states"
 
-def check(history: History) -> Verdict:
-    owner: dict[int, str] = {}
-    checks = 0
-    for write in writes(history):
-        if write.path == CONTROLLER_EPOCH and write.own is not None:
-            owner.setdefault(write.epoch, write.session)
-        if not is_state(write.path) or write.type not in WRITES:
-            continue
-        checks += 1
-        epoch = write.json["controller_epoch"]
-        if owner.get(epoch) != write.session:
-            seen = f"epoch {epoch} belongs to {owner.get(epoch, 'nobody')}, {write.session} wrote with it"
-            witness = write.witness(epoch=epoch, owner=owner.get(epoch))
-            return Verdict(
-                verdict="violated", checks=checks, expected=EXPECTED, seen=seen, where=write.where, witness=witness
-            )
-    return Verdict.of(checks, EXPECTED)
+    def check(self, history: History) -> Verdict:
+        owner: dict[int, str] = {}
+        checks = 0
+        for write in writes(history):
+            if write.path == CONTROLLER_EPOCH and write.own is not None:
+                owner.setdefault(write.epoch, write.session)
+            if not is_state(write.path) or write.type not in WRITES:
+                continue
+            checks += 1
+            epoch = write.json["controller_epoch"]
+            if owner.get(epoch) != write.session:
+                seen = f"epoch {epoch} belongs to {owner.get(epoch, 'nobody')}, {write.session} wrote with it"
+                witness = write.witness(epoch=epoch, owner=owner.get(epoch))
+                return Verdict.violated(checks, seen=seen, where=write.where, witness=witness)
+        return Verdict.of(checks)

@@ -12,39 +12,39 @@ from dataclasses import dataclass, field
 
 from kcontroller_chaos.checking import SAFETY, WRITES, Verdict, accepted
 from kcontroller_chaos.history.read import Event, History
+from kcontroller_chaos.invariants import Invariant
 from pytest_kcontroller.zookeeper.znodes import BROKER_IDS, parse_state_path
 
-KIND = SAFETY
-EXPECTED = "no broker joins an ISR between its controlled shutdown and the end of its registration"
-SOURCE = "KAFKA-14140 (fixed in Kafka 3.4)"
 
+class RelievedStayOutOfIsr(Invariant):
+    name = "relieved-stay-out-of-isr"
+    kind = SAFETY
+    expected = "no broker joins an ISR between its controlled shutdown and the end of its registration"
+    source = "KAFKA-14140 (fixed in Kafka 3.4)"
 
-def check(history: History) -> Verdict:
-    shutdowns = history.of("controller.controlled-shutdown")
-    checks = 0
-    for joined in _changes(history):
-        checks += 1
-        for shutdown in shutdowns:
-            relieved_at = shutdown["relieved"].get(joined.partition)
-            broker = int(shutdown["broker"])
-            if (
-                relieved_at is None
-                or joined.version <= relieved_at
-                or joined.controller_epoch != shutdown["epoch"]
-                or joined.registered.get(broker) != shutdown["broker_epoch"]
-                or broker not in joined.brokers
-            ):
-                continue
-            seen = (
-                f"{joined.partition}: broker {broker}, relieved at partition epoch {relieved_at}, joined the ISR again"
-            )
-            witness = {"zxid": hex(joined.zxid), "path": joined.path, "isr": joined.isr, "broker": broker}
-            witness |= {"version": joined.version, "relieved_at": relieved_at, "epoch": shutdown["epoch"]}
-            where = f"zxid {joined.zxid:#x}, {joined.path}"
-            return Verdict(
-                verdict="violated", checks=checks, expected=EXPECTED, seen=seen, where=where, witness=witness
-            )
-    return Verdict.of(checks, EXPECTED)
+    def check(self, history: History) -> Verdict:
+        shutdowns = history.of("controller.controlled-shutdown")
+        checks = 0
+        for joined in _changes(history):
+            checks += 1
+            for shutdown in shutdowns:
+                relieved_at = shutdown["relieved"].get(joined.partition)
+                broker = int(shutdown["broker"])
+                if (
+                    relieved_at is None
+                    or joined.version <= relieved_at
+                    or joined.controller_epoch != shutdown["epoch"]
+                    or joined.registered.get(broker) != shutdown["broker_epoch"]
+                    or broker not in joined.brokers
+                ):
+                    continue
+                relieved = f"broker {broker}, relieved at partition epoch {relieved_at}"
+                seen = f"{joined.partition}: {relieved}, joined the ISR again"
+                witness = {"zxid": hex(joined.zxid), "path": joined.path, "isr": joined.isr, "broker": broker}
+                witness |= {"version": joined.version, "relieved_at": relieved_at, "epoch": shutdown["epoch"]}
+                where = f"zxid {joined.zxid:#x}, {joined.path}"
+                return Verdict.violated(checks, seen=seen, where=where, witness=witness)
+        return Verdict.of(checks)
 
 
 @dataclass(slots=True, kw_only=True)

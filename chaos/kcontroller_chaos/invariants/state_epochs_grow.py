@@ -6,29 +6,30 @@ from typing import Any
 
 from kcontroller_chaos.checking import SAFETY, WRITES, Verdict, Write, is_state, writes
 from kcontroller_chaos.history.read import History
-
-KIND = SAFETY
-EXPECTED = "leader epoch and controller epoch never fall, a new leader has a greater leader epoch"
-SOURCE = "kafka.controller.PartitionStateMachine.doElectLeaderForPartitions, kafka.api.LeaderAndIsr"
+from kcontroller_chaos.invariants import Invariant
 
 
-def check(history: History) -> Verdict:
-    before: dict[str, dict[str, Any]] = {}
-    checks = 0
-    for write in writes(history):
-        if not is_state(write.path):
-            continue
-        if write.type not in WRITES:
-            before.pop(write.path, None)  # deleted: it begins anew
-            continue
-        checks += 1
-        if (seen := _wrong(before.get(write.path), write)) is not None:
-            witness = write.witness(before=before.get(write.path), now=write.json, newest_epoch=write.epoch)
-            return Verdict(
-                verdict="violated", checks=checks, expected=EXPECTED, seen=seen, where=write.where, witness=witness
-            )
-        before[write.path] = write.json
-    return Verdict.of(checks, EXPECTED)
+class StateEpochsGrow(Invariant):
+    name = "state-epochs-grow"
+    kind = SAFETY
+    expected = "leader epoch and controller epoch never fall, a new leader has a greater leader epoch"
+    source = "kafka.controller.PartitionStateMachine.doElectLeaderForPartitions, kafka.api.LeaderAndIsr"
+
+    def check(self, history: History) -> Verdict:
+        before: dict[str, dict[str, Any]] = {}
+        checks = 0
+        for write in writes(history):
+            if not is_state(write.path):
+                continue
+            if write.type not in WRITES:
+                before.pop(write.path, None)  # deleted: it begins anew
+                continue
+            checks += 1
+            if (seen := _wrong(before.get(write.path), write)) is not None:
+                witness = write.witness(before=before.get(write.path), now=write.json, newest_epoch=write.epoch)
+                return Verdict.violated(checks, seen=seen, where=write.where, witness=witness)
+            before[write.path] = write.json
+        return Verdict.of(checks)
 
 
 def _wrong(before: dict[str, Any] | None, write: Write) -> str | None:

@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from kcontroller_chaos.catalogue import load_catalogue
 from kcontroller_chaos.checking import LIVENESS, SAFETY
 from kcontroller_chaos.history.read import History, read_history, zk_import
 from kcontroller_chaos.history.rundir import RunDirectory, write_json
-from kcontroller_chaos.invariants import check_all
+from kcontroller_chaos.invariants import Invariant, check_all
 from kcontroller_chaos.judge.recovery import SKIPPED, elections, faults, recovery
 from kcontroller_chaos.judge.timeline import timeline
 from pytest_kcontroller.errors import KControllerError
@@ -19,8 +20,10 @@ HELD, VIOLATED, UNKNOWN, ENVIRONMENT = "held", "violated", "unknown", "environme
 Entry = dict[str, Any]
 
 
-def judge(run: Path) -> Entry:
+def judge(run: Path, invariants: Sequence[Invariant] | None = None) -> Entry:
     """Imports ZooKeeper's log, checks every invariant, writes verdicts.json and timeline.json; returns the verdicts.
+
+    `invariants` None: ours, the installed ones, and those of the plugins that the run had.
 
     Raises UsageError: no run directory, or a broken line in its history.
     """
@@ -34,8 +37,10 @@ def judge(run: Path) -> Entry:
     except (KControllerError, OSError, KeyError, ValueError) as unreadable:
         log_error = str(unreadable)
     history = read_history(directory.history, log_error=log_error)
-    value = verdicts(history, _planned(directory.schedule))
     run_json = directory.read_run()
+    if invariants is None:
+        invariants = load_catalogue(run_json.get("plugins", ())).invariants
+    value = verdicts(history, _planned(directory.schedule), invariants)
     value["expected"] = known_reasons(value, run_json)
     value["lapsed"] = lapsed_reasons(value, run_json)
     write_json(run / "verdicts.json", value)
@@ -80,13 +85,13 @@ def _planned(path: Path) -> list[str]:
     return [action["id"] for action in actions if action["what"] == "fault"]
 
 
-def verdicts(history: History, planned: Sequence[str] = ()) -> Entry:
-    """The content of verdicts.json; `planned` are the faults' ids by the schedule."""
-    injected, elected, invariants = faults(history), elections(history), check_all(history)
+def verdicts(history: History, planned: Sequence[str] = (), invariants: Sequence[Invariant] | None = None) -> Entry:
+    """The content of verdicts.json; `planned` are the faults' ids by the schedule; `invariants` None: ours."""
+    injected, elected, found = faults(history), elections(history), check_all(history, invariants)
     parts = {
         "injected": _part(injected, planned, "applied_us", ("asked", "not-applied")),
         "observed": _part(injected, planned, "observed_us", ("not-observed",)),
-        "invariants": _invariants(invariants),
+        "invariants": _invariants(found),
         "healed": _part(injected, planned, "healed_us", ("not-healed",)),
     }
     if overloaded := history.of("host.overload"):
@@ -102,12 +107,12 @@ def verdicts(history: History, planned: Sequence[str] = ()) -> Entry:
     ended = bool(history.of("run.ended") or failed) or history.tree is not None
     return {
         "schema": 1,
-        "overall": overall(parts, invariants, ended=ended),
+        "overall": overall(parts, found, ended=ended),
         "parts": parts,
         "faults": [_fault(fault) for fault in injected],
-        "invariants": invariants,
+        "invariants": found,
         "elections": elected,
-        "recovery": recovery(history, injected, elected, converged=ended and _converged(invariants)),
+        "recovery": recovery(history, injected, elected, converged=ended and _converged(found)),
         "overloaded": [str(event["session"]) for event in overloaded],
         "cut": list(history.cut),
     }

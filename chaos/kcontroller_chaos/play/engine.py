@@ -7,16 +7,17 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kcontroller_chaos.campaign.actions import ADMIN, Action
+from kcontroller_chaos.campaign.actions import Action, CreateTopic
 from kcontroller_chaos.campaign.file import is_crash_point
 from kcontroller_chaos.campaign.schedule import Schedule
-from kcontroller_chaos.faults import work_of
+from kcontroller_chaos.faults import Fault
 from kcontroller_chaos.feed import Feed, writer_is
-from kcontroller_chaos.injection import NETWORK, PROCESS, SESSION, FaultWork, Injection
-from kcontroller_chaos.play.group import Group
+from kcontroller_chaos.injection import Injection, Playable
+from kcontroller_chaos.play.claims import Claims
 from kcontroller_chaos.play.player import FaultPlayer
-from kcontroller_chaos.play.targets import resolve
+from kcontroller_chaos.play.targets import TARGET_S, resolve
 from kcontroller_chaos.play.triggers import wait_for
+from kcontroller_chaos.play.wrappers import AtPoint, Group, Noop
 from pytest_kcontroller.cluster.contract import Cluster
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentError_, KControllerError
@@ -39,49 +40,11 @@ from pytest_kcontroller.runtime.ports import Clock
 
 CONVERGE_S = 10.0
 """After the last fault is healed the cluster gets this long, unscaled; what is not there then is the invariants' affair."""
-TARGET_S = 5.0
-"""A target such as `controller` may be nobody for the time of an election."""
 DRAWN_TARGET_S = 0.2
 """So long for one that is skipped if there is nobody."""
 UNTIL_S = 10.0
 """What a fault is healed on (`until`) comes within this time, or it is healed without it."""
 POLL_US = 20_000
-ENDS_OF_A_LINK = 2
-
-
-class Noop:
-    """Takes the place of a fault's inject: the test of observation."""
-
-    def __init__(self, work: FaultWork) -> None:
-        self._work = work
-        self.observe, self.within_s = work.observe, work.within_s
-        self.ends_session, self.claims, self.may_miss = work.ends_session, work.claims, False
-
-    async def inject(self, on: Injection) -> None:
-        """Nothing happens, but whoever stands at a crash point goes on."""
-        if isinstance(self._work, AtPoint):
-            await on.cluster.thaw(on.node)
-
-    async def heal(self, on: Injection) -> None:
-        """Nothing has happened."""
-
-
-class AtPoint:
-    """A fault on a node that stands at a crash point: once it is injected, and `still_us` later, the node goes on as far as
-    it still can."""
-
-    def __init__(self, work: FaultWork, still_us: int) -> None:
-        self._work, self._still_us = work, still_us
-        self.observe, self.heal, self.within_s = work.observe, work.heal, work.within_s
-        self.ends_session = work.ends_session or still_us > 0  # who stands still does not ping
-        self.claims, self.may_miss = work.claims, work.may_miss
-
-    async def inject(self, on: Injection) -> None:
-        try:
-            await self._work.inject(on)
-            await on.clock.sleep_us(self._still_us)
-        finally:
-            await on.cluster.thaw(on.node)
 
 
 @dataclass(slots=True)
@@ -97,8 +60,7 @@ class Engine:
     """The campaign's: what a fault waits for (`when`) happens within it, or the fault is not applied."""
     excused: list[int] = field(default_factory=list)
     """Sessions that faults were to end; any other that ZooKeeper gives up shows an overloaded host."""
-    claims: dict[tuple[str, int | None], str] = field(default_factory=dict)
-    """What the faults that go on need for themselves: (claim, node) -> the fault's id."""
+    claims: Claims = field(default_factory=Claims)
 
     async def play(self, schedule: Schedule) -> None:
         """Every action in a task of its own; cancelled, it heals and raises."""
@@ -127,42 +89,46 @@ class Engine:
         since = self.feed.position
         if action.at_us is not None:
             await self.clock.sleep_us(max(0, begin_us + action.at_us - self.clock.now_us()))
-        if action.what == ADMIN:
-            await self._play_admin(action)
+        if isinstance(action.does, CreateTopic):
+            await self._play_admin(action, action.does)
         elif is_crash_point(action.when):
-            await self._play_at_point(action, schedule)
+            await self._play_at_point(action, action.does, schedule)
         elif action.when is None or await self._happened(action.when, since, scaled(self.duration_s)):
             await self.clock.sleep_us(action.after_us)
-            await self._play_fault(action, schedule)
+            await self._play_fault(action, action.does, schedule)
         else:
             self._cannot(action, f"{action.when} did not happen in {self.duration_s:g} s")
 
     def _cannot(self, action: Action, why: str) -> None:
         """A fault that has nothing to hit."""
         fields = {**_identity(action), "node": None, "session": None}
-        self.record(FaultAsked(**fields, nodes=[]))
+        self.record(FaultAsked(**fields, nodes=[], parameters=action.parameters))
         self.record(FaultSkipped(**fields, why=why) if action.if_possible else FaultNotApplied(**fields, why=why))
 
-    async def _play_admin(self, action: Action) -> None:
-        fields: dict[str, Any] = {"op": action.id, "action": action.kind, "arguments": action.parameters}
+    async def _play_admin(self, action: Action, asked: CreateTopic) -> None:
+        fields: dict[str, Any] = {"op": action.id, "action": asked.kind, "arguments": asked.parameters}
         self.record(AdminInvoke(**fields))
-        arguments = dict(action.parameters)
         try:
-            await self.cluster.create_topic(arguments.pop("topic"), **arguments)
+            await self.cluster.create_topic(
+                asked.topic,
+                partitions=asked.partitions,
+                replication_factor=asked.replication_factor,
+                topic_id=asked.topic_id,
+            )
         except KControllerError as failed:
             self.record(AdminInfo(**fields, error=str(failed)))
         else:
             self.record(AdminOk(**fields))
 
-    async def _play_fault(self, action: Action, schedule: Schedule) -> None:
+    async def _play_fault(self, action: Action, fault: Fault, schedule: Schedule) -> None:
         try:
             members = await self._injections(action, await self._resolve(action, schedule))
         except KControllerError as failed:
             self._cannot(action, str(failed))
             return
-        await self._strike(action, members, work_of(action.kind, action.mode))
+        await self._strike(action, members, fault)
 
-    async def _play_at_point(self, action: Action, schedule: Schedule) -> None:
+    async def _play_at_point(self, action: Action, fault: Fault, schedule: Schedule) -> None:
         """Who it hits is decided when it begins to count; at the point itself the node stands still until the injection."""
         point, _, count = str(action.when).partition(":")
         limit_s = scaled(self.duration_s) if action.within_us is None else action.within_us / 1e6
@@ -184,40 +150,36 @@ class Engine:
             await self.cluster.thaw(node)
             self._cannot(action, str(failed))
             return
-        await self._strike(action, members, AtPoint(work_of(action.kind, action.mode), action.still_us))
+        await self._strike(action, members, fault, at_point=True)
 
-    async def _strike(self, action: Action, members: list[Injection], work: FaultWork) -> None:
-        single = len(members) == 1
-        claimed = [(claim, _whose(claim, member)) for member in members for claim in work.claims]
-        if PROCESS in work.claims and len(self._free({member.node for member in members})) < ENDS_OF_A_LINK:
-            claimed.append((NETWORK, None))  # no link would have somebody at its other end who could be asked
-        other = next((self.claims[claim] for claim in claimed if claim in self.claims), None)
-        if action.if_possible and other is not None:
-            if isinstance(work, AtPoint):
-                await self.cluster.thaw(members[0].node)
-            self._cannot(action, f"node {members[0].node} is in the hands of {other}")
-            return
-        if work.ends_session:
-            self.excused += [member.session for member in members]
-        if not single:
-            work = Group(work, members)
-        if self.noop in (action.kind, f"{action.kind}:{action.mode}"):
-            work = Noop(work)
+    async def _strike(self, action: Action, members: list[Injection], fault: Fault, *, at_point: bool = False) -> None:
         on = members[0]
-        fields = _identity(action)
-        fields |= {"node": on.node if single else None, "session": hex(on.session) if single else None}
-        self.record(FaultAsked(**fields, nodes=[member.node for member in members]))
-        mine = {claim: action.id for claim in claimed if claim not in self.claims}
-        self.claims.update(mine)
+        claims = self.claims.of(fault.claims, members, self.cluster.running)
+        other = self.claims.holder(claims)
+        if action.if_possible and other is not None:
+            if at_point:
+                await self.cluster.thaw(on.node)
+            self._cannot(action, f"node {on.node} is in the hands of {other}")
+            return
+        if fault.ends_session or action.still_us:  # who stands still does not ping
+            self.excused += [member.session for member in members]
+        fields = _identity(action) | _whom(members)
+        self.record(FaultAsked(**fields, nodes=[member.node for member in members], parameters=action.parameters))
+        mine = self.claims.take(claims, action.id)
+        noop = self.noop in (action.kind, f"{action.kind}:{action.mode}")
+        player = FaultPlayer(
+            self.record,
+            _wrapped(fault, members, still_us=action.still_us if at_point else None, noop=noop),
+            on,
+            fields,
+            self._until(action),
+            if_possible=action.if_possible,
+            may_miss=fault.may_miss and not noop,
+        )
         try:
-            await FaultPlayer(self, work, on, fields, self._until(action), action.if_possible).play()
+            await player.play()
         finally:
-            for claim in mine:
-                del self.claims[claim]
-
-    def _free(self, but: set[int]) -> list[int]:
-        """The running nodes, but these, that are in the hands of no fault."""
-        return [node for node in self.cluster.running if node not in but and (PROCESS, node) not in self.claims]
+            self.claims.give_back(mine)
 
     def _until(self, action: Action) -> Callable[[], Awaitable[object]] | None:
         if (duration_us := action.duration_us) is not None:
@@ -261,28 +223,18 @@ class Engine:
 
     async def _injection(self, action: Action, node: int) -> Injection:
         status = await self.cluster.status(node)
-        if status is None or not status.session:
-            raise EnvironmentError_(f"node {node} has no session, so nothing can be observed of a fault on it")
-        if action.if_possible and status.raw.get("session_state") != "connected":
+        duration_s = None if action.duration_us is None else action.duration_us / 1e6
+        on = Injection.begin(
+            self.cluster, self.feed, self.clock, fault=action.id, node=node, status=status, duration_s=duration_s
+        )
+        if status is not None and action.if_possible and status.raw.get("session_state") != "connected":
             raise EnvironmentError_(f"node {node} is not connected to ZooKeeper now, so it cannot lose it")
-        self.feed.poll()
-        session = hex(status.session)
+        session = hex(on.session)
         if self.feed.find(lambda e: e["kind"] == "zk.txn" and e["type"] == "close-session" and e["session"] == session):
             raise EnvironmentError_(
                 f"the session {session} of node {node} has ended, and the node does not know it yet"
             )
-        return Injection(
-            cluster=self.cluster,
-            feed=self.feed,
-            clock=self.clock,
-            fault=action.id,
-            node=node,
-            session=status.session,
-            since=self.feed.position,
-            asked_us=self.clock.now_us(),
-            duration_s=None if action.duration_us is None else action.duration_us / 1e6,
-            parameters=action.parameters,
-        )
+        return on
 
     def _record_overload(self) -> None:
         """Sessions that ZooKeeper gave up although no fault was on them, and whose process did not end either."""
@@ -315,11 +267,19 @@ class Engine:
         self.record((await self.cluster.tree()).event())
 
 
-def _whose(claim: str, member: Injection) -> int | None:
-    """What a claim is on. Two sessions of a node, one after the other, are two."""
-    return {NETWORK: None, SESSION: member.session}.get(claim, member.node)
+def _whom(members: Sequence[Injection]) -> dict[str, Any]:
+    """Whom a fault hits, in each of its events: None for several."""
+    on, single = members[0], len(members) == 1
+    return {"node": on.node if single else None, "session": hex(on.session) if single else None}
 
 
 def _identity(action: Action) -> dict[str, Any]:
     """What names a fault in each of its events."""
     return {"fault": action.id, "fault_kind": action.kind, "mode": action.mode, "target": action.target}
+
+
+def _wrapped(fault: Fault, members: Sequence[Injection], *, still_us: int | None, noop: bool) -> Playable:
+    """`still_us` None: not at a crash point."""
+    played: Playable = fault if still_us is None else AtPoint(fault, still_us)
+    played = played if len(members) == 1 else Group(played, members)
+    return Noop(played) if noop else played

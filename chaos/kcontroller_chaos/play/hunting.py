@@ -72,7 +72,8 @@ class Hunter:
             end_us = max((event["t_us"] for event in events), default=0)  # its run.failed is judged
         # Checkers read lines: what a line makes of a value (a tuple is a list, a key is text) must be so here too.
         read = json.loads(json.dumps(events))
-        found = verdicts(in_order(read), [action.id for action in schedule.actions if action.what == FAULT])
+        faults = [action.id for action in schedule.actions if action.what == FAULT]
+        found = verdicts(in_order(read), faults, self._campaign.catalogue.invariants)
         run = {"started": datetime.now(UTC).date().isoformat(), "expected": self._expected}  # noqa: TID251 - the day
         counted: dict[str, int] = next(
             (event["counts"] for event in reversed(read) if event["kind"] == "mutant.counts"), {}

@@ -1,13 +1,20 @@
-"""One fault of a schedule, from its trigger to its healing. Every step is recorded; healing always happens."""
+"""One fault of a schedule or a test, from its injection to its healing. Every step is recorded; healing always happens.
+
+A fault may come from a plugin, so nothing that it does is trusted: an exception, an answer that is none or that cannot be
+written down is a step that failed, with a sentence that says where, and everything else goes on.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from traceback import extract_tb
+from typing import Any, TypeVar
 
-from kcontroller_chaos.injection import FaultWork, Injection
+from kcontroller_chaos.injection import Evidence, Injection, Playable
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import KControllerError
 from pytest_kcontroller.model.history import (
@@ -19,29 +26,31 @@ from pytest_kcontroller.model.history import (
     FaultNotObserved,
     FaultObserved,
     FaultSkipped,
+    Record,
 )
 from pytest_kcontroller.runtime.nursery import Nursery
 
-if TYPE_CHECKING:
-    from kcontroller_chaos.play.engine import Engine
-
 INJECT_S = 20.0
 HEAL_S = 20.0
+LONGEST_S = 3600.0
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class FaultPlayer:
     """`fields` identify the fault in every one of its events: fault, fault_kind, mode, node, session."""
 
-    engine: Engine
-    work: FaultWork
+    record: Record
+    fault: Playable
     on: Injection
-    fields: dict[str, Any]
+    fields: Mapping[str, Any]
     until: Callable[[], Awaitable[object]] | None
     """What ends the fault; None: it is healed when it has been observed."""
     if_possible: bool = False
-    """It is skipped if it cannot be injected, or has missed what it lay in wait for."""
-    skipped: bool = False
+    """It is skipped if it cannot be injected, or has missed what it lay in wait for (`may_miss`)."""
+    may_miss: bool = False
+    skipped: bool = field(default=False, init=False)
 
     async def play(self) -> None:
         applied = False
@@ -54,13 +63,9 @@ class FaultPlayer:
 
     async def _inject(self) -> bool:
         try:
-            async with asyncio.timeout(scaled(INJECT_S)):
-                await self.work.inject(self.on)
-        except TimeoutError:
-            self._record(FaultNotApplied, why=f"injecting took longer than {scaled(INJECT_S):g} s")
-            return False
-        except KControllerError as failed:
-            self._fail(FaultNotApplied, str(failed), skip=True)
+            await _limited("inject", scaled(INJECT_S), self.fault.inject(self.on))
+        except _StepFailedError as failed:
+            self._fail(FaultNotApplied, failed.why, skip=failed.refused)
             return False
         self._record(FaultApplied)
         return True
@@ -74,25 +79,35 @@ class FaultPlayer:
             await observing
 
     async def _observe(self) -> None:
-        limit_s = scaled(self.work.within_s(self.on))
         try:
-            async with asyncio.timeout(limit_s):
-                evidence = await self.work.observe(self.on)
-        except TimeoutError:
-            self._fail(FaultNotObserved, f"no evidence within {limit_s:g} s", skip=self.work.may_miss)
-        except KControllerError as failed:
-            self._record(FaultNotObserved, why=str(failed))
+            evidence = await _limited("observe", self._within_s(), self._look())
+        except _StepFailedError as failed:
+            self._fail(FaultNotObserved, failed.why, skip=failed.late and self.may_miss)
         else:
             self._record(FaultObserved, evidence=evidence)
 
+    async def _look(self) -> Evidence:
+        """Raises TypeError or ValueError: what it gave is nothing that a history can have."""
+        given: Any = await self.fault.observe(self.on)
+        if not isinstance(given, dict):
+            raise TypeError(f"it gave {given!r}, not a dict of what was seen")
+        read = json.loads(json.dumps(given))
+        return {str(name): value for name, value in read.items()}
+
+    def _within_s(self) -> float:
+        try:
+            limit_s: Any = self.fault.within_s(self.on)
+        except Exception as failed:
+            raise _StepFailedError(_why("within_s", failed)) from failed
+        if isinstance(limit_s, bool) or not isinstance(limit_s, int | float) or not 0 < limit_s <= LONGEST_S:
+            raise _StepFailedError(f"its within_s gave {limit_s!r}, not a number of seconds up to {LONGEST_S:g}")
+        return scaled(limit_s)
+
     async def _heal(self, applied: bool) -> None:
         try:
-            async with asyncio.timeout(scaled(HEAL_S)):
-                await self.work.heal(self.on)
-        except TimeoutError:
-            self._record(FaultNotHealed, why=f"healing took longer than {scaled(HEAL_S):g} s")
-        except KControllerError as failed:
-            self._record(FaultNotHealed, why=str(failed))
+            await _limited("heal", scaled(HEAL_S), self.fault.heal(self.on))
+        except _StepFailedError as failed:
+            self._record(FaultNotHealed, why=failed.why)
         else:
             if applied and not self.skipped:
                 self._record(FaultHealed)
@@ -102,7 +117,45 @@ class FaultPlayer:
         self._record(FaultSkipped if self.skipped else step, why=why)
 
     def _record(self, step: Callable[..., FaultEvent], **more: object) -> None:
-        self.engine.record(step(**self.fields, **more))
+        self.record(step(**self.fields, **more))
+
+
+class _StepFailedError(Exception):
+    """`refused`: the fault says that it could not; `late`: its time was over; neither: it is broken."""
+
+    def __init__(self, why: str, *, refused: bool = False, late: bool = False) -> None:
+        self.why, self.refused, self.late = why, refused, late
+        super().__init__(why)
+
+
+async def _limited(step: str, limit_s: float, work: Awaitable[T]) -> T:
+    """Whatever happens in it is its answer, a _StepFailedError, or a cancellation from outside."""
+    limit = asyncio.timeout(limit_s)
+    try:
+        async with limit:
+            return await work
+    except KControllerError as failed:
+        raise _StepFailedError(str(failed), refused=True) from failed
+    except (Exception, SystemExit) as failed:
+        if not limit.expired():
+            raise _StepFailedError(_why(step, failed)) from failed
+        late = {
+            "inject": "injecting took longer than",
+            "observe": "no evidence within",
+            "heal": "healing took longer than",
+        }
+        raise _StepFailedError(f"{late[step]} {limit_s:g} s", late=True) from None
+
+
+def _why(step: str, failed: BaseException) -> str:
+    """For whoever wrote the fault: what it raised, and where."""
+    try:
+        said = f"{type(failed).__name__}: {failed}" if str(failed) else type(failed).__name__
+    except Exception:  # noqa: BLE001 - its __str__ is as foreign as the rest
+        said = type(failed).__name__
+    frames = extract_tb(failed.__traceback__)
+    where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    return f"its {step} raised {said}{where}"
 
 
 async def _to_the_end(work: Any) -> None:

@@ -16,7 +16,6 @@ from kcontroller_chaos.backends.sim import START as SIMULATION_START
 from kcontroller_chaos.backends.sim import simulate, write_history
 from kcontroller_chaos.campaign.file import Campaign
 from kcontroller_chaos.campaign.schedule import Schedule, draw
-from kcontroller_chaos.faults import kinds
 from kcontroller_chaos.feed import Feed, LogSource, Tail
 from kcontroller_chaos.history.rundir import RunDirectory
 from kcontroller_chaos.judge.outcome import HELD, exit_status
@@ -123,7 +122,7 @@ def check_names(campaign: Campaign, plugins: Plugins, selectors: Mapping[str, An
 def _check_noop(campaign: Campaign, noop: str) -> None:
     names = campaign.fault_names
     if noop not in names:
-        known = noop.partition(":")[0] in kinds()
+        known = noop.partition(":")[0] in campaign.catalogue.kinds
         what = f"{campaign.file} has no fault {noop!r}" if known else f"there is no fault {noop!r}"
         hint = ", ".join(sorted(names))
         raise UsageError(what, where="--noop-fault", hint=f"it has: {hint}")
@@ -159,7 +158,7 @@ async def run_once(campaign: Campaign, seed: int, options: Options, schedule: Sc
         commit=_commit(),
     )
     schedule.save(run.schedule)
-    noop, duration_s = options.noop_fault, campaign.duration_s
+    noop, duration_s, invariants = options.noop_fault, campaign.duration_s, campaign.catalogue.invariants
     try:
         if options.backend == SIM:
             mutant = load_plugins((*options.plugins, MUTANTS)).mutant(options.mutant)
@@ -169,15 +168,15 @@ async def run_once(campaign: Campaign, seed: int, options: Options, schedule: Sc
         else:
             await _play(settings, run, start, clock, schedule, noop, duration_s)
     except asyncio.CancelledError:
-        details = judge(run.path)  # what was proven until then stands; else the verdict is unknown
+        details = judge(run.path, invariants)  # what was proven until then stands; else the verdict is unknown
         run.end(clock.wall_ms() * 1_000_000, details["overall"])
         raise
     except EnvironmentError_ as failed:
-        details = judge(run.path)  # environment, unless a violation was proven before
+        details = judge(run.path, invariants)  # environment, unless a violation was proven before
         run.end(clock.wall_ms() * 1_000_000, details["overall"])
         shown = {} if details["overall"] == ENVIRONMENT else details
         return RunResult(run.path, details["overall"], clock.now_us() / 1e6, shown, str(failed))
-    details = judge(run.path)
+    details = judge(run.path, invariants)
     run.end(clock.wall_ms() * 1_000_000, details["overall"])
     return RunResult(run.path, details["overall"], clock.now_us() / 1e6, details)
 

@@ -17,6 +17,9 @@ from pytest_kcontroller.cluster.contract import Cluster
 from pytest_kcontroller.errors import EnvironmentError_
 from pytest_kcontroller.model.cluster import TopicPartition
 
+TARGET_S = 5.0
+"""A target such as `controller` may be nobody for the time of an election."""
+
 
 async def resolve(cluster: Cluster, target: str, draw: Callable[[int], int]) -> tuple[int, ...]:
     """The nodes that `target` means now; empty: there is none at this moment. Raises EnvironmentError_ for no target."""

@@ -114,6 +114,7 @@ class FaultAsked(FaultEvent):
     node: Hit
     session: MaybeSession
     nodes: Annotated[list[int], About("the nodes that are hit")]
+    parameters: Annotated[Mapping[str, Any], About("the keys of its kind, such as `delay_ms`")]
 
 
 @event

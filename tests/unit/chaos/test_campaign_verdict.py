@@ -31,7 +31,7 @@ def test_schedules_come_from_the_seed_alone(name, tmp_path):
     assert drawn == draw(campaign, 7)
     assert drawn.actions != draw(campaign, 8).actions
     drawn.save(tmp_path / "s")
-    assert Schedule.load(tmp_path / "s", campaign.topics) == drawn
+    assert Schedule.load(tmp_path / "s", campaign) == drawn
 
 
 HEAD = '[campaign]\nname = "x"\nduration_s = 5\n'
@@ -305,7 +305,7 @@ def test_the_stale_write_is_named_by_zxid_session_path_and_epochs():
 
 def test_a_crashing_checker_and_an_unreadable_log_are_unknown():
     broken = write(6, "0xb", ops={STATE: "no json"})
-    assert "checker failed" in of(*GOOD, broken)["leader-in-isr"]["seen"]
+    assert "LeaderInIsr.check raised" in of(*GOOD, broken)["leader-in-isr"]["seen"]
     assert {e["verdict"] for e in check_all(replace(History(GOOD), log_error="no log"))} == {"unknown"}
 
 

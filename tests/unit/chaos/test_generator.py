@@ -12,9 +12,9 @@ import pytest
 from kcontroller_chaos.campaign.actions import ADMIN, Action
 from kcontroller_chaos.campaign.file import Campaign, load_campaign
 from kcontroller_chaos.campaign.generator import PROVOKED_S
-from kcontroller_chaos.campaign.keys import POINTS
 from kcontroller_chaos.campaign.schedule import Schedule, draw
-from kcontroller_chaos.faults import kinds
+from kcontroller_chaos.catalogue import load_catalogue
+from kcontroller_chaos.catalogue.placement import POINTS
 from kcontroller_chaos.play.runner import Options, check
 from pytest_kcontroller.errors import NotOnThisBackend, UsageError
 
@@ -43,12 +43,12 @@ def test_the_seed_alone_decides_and_a_saved_schedule_is_the_same(explore: Campai
     assert draw(explore, 7) == draw(explore, 7)
     assert len({repr(draw(explore, seed).actions) for seed in (1, 2, 3)}) == 3
     draw(explore, 7).save(tmp_path / "s")
-    assert Schedule.load(tmp_path / "s", explore.topics) == draw(explore, 7)
+    assert Schedule.load(tmp_path / "s", explore) == draw(explore, 7)
 
 
 def with_mode(name: str) -> str:
     """A kind that has modes and is named without one is drawn with its first."""
-    modes = () if ":" in name else kinds()[name].modes
+    modes = () if ":" in name else load_catalogue().kind(name).modes
     return f"{name}:{modes[0]}" if modes else name
 
 
@@ -197,5 +197,5 @@ def test_what_a_generator_may_do_can_be_replaced_by_nothing(explore: Campaign) -
 
 def test_the_campaign_that_explores_may_do_everything_that_there_is(explore: Campaign) -> None:
     assert explore.generator is not None
-    assert {name.partition(":")[0] for name in explore.generator.faults} == set(kinds())
+    assert {name.partition(":")[0] for name in explore.generator.faults} == set(load_catalogue(installed=False).kinds)
     assert not explore.faults, "it names no bug and reacts to no event"

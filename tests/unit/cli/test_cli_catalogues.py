@@ -8,20 +8,21 @@ from typing import Any
 
 import pytest
 
-from kcontroller_chaos.campaign import keys
 from kcontroller_chaos.campaign.file import load_campaign
+from kcontroller_chaos.catalogue import load_catalogue
+from kcontroller_chaos.catalogue.placement import FAULT_KEYS
 from kcontroller_chaos.checking import Verdict
-from kcontroller_chaos.faults import kinds
-from kcontroller_chaos.invariants import check_all, invariants
+from kcontroller_chaos.invariants import check_all
 from kcontroller_chaos.mutants import kcontroller_mutants
 from kcontroller_chaos.play.runner import Options, check
 from pytest_kcontroller.cli import main
 from pytest_kcontroller.plugin.manager import load_plugins
 
 HEAD = '[campaign]\nname = "x"\nduration_s = 9\n'
+STOCK = load_catalogue(installed=False)
 NAMES = {
-    "faults": tuple(kinds()),
-    "invariants": tuple(one.name for one in invariants()),
+    "faults": tuple(STOCK.kinds),
+    "invariants": tuple(one.name for one in STOCK.invariants),
     "mutants": tuple(mutant.name for mutant in kcontroller_mutants()),
     "selectors": load_plugins(installed=False).selectors.names,
     "assignments": load_plugins(installed=False).assignments.names,
@@ -124,7 +125,7 @@ def test_an_example_is_part_of_a_valid_campaign(
         campaign = load_campaign(tmp_path / "campaign.toml")
         settings = check(campaign, Options())
         chosen = {
-            "faults": [fault.kind for fault in campaign.faults],
+            "faults": [spec.fault.kind for spec in campaign.faults],
             "selectors": list(settings.selectors.values()),
             "assignments": [settings.assignment],
         }
@@ -144,16 +145,16 @@ def test_an_invariants_example_runs(
     verdict = seen["verdict"]
     assert isinstance(verdict, Verdict)
     (judged,) = [entry for entry in check_all(seen["read_history"](history)) if entry["name"] == name]
-    assert verdict.entry(name, judged["kind"]) == judged
+    assert verdict.entry(name, judged["kind"], judged["expected"]) == judged
     assert (verdict.verdict == "unknown") == (judged["kind"] == "liveness"), "this history has no end"
 
 
 def test_a_fault_is_shown_with_all_its_modes_and_keys(capsys: pytest.CaptureFixture[str]) -> None:
-    for name, fault in kinds().items():
+    for name, fault in STOCK.kinds.items():
         assert tuple(fault.mode_help) == fault.modes
         entry = entries(capsys, "faults", name)[name]
-        own = {key.name for key in keys.parameters(fault)}
-        common = {key.name for key in keys.FAULT_KEYS} - {"kind"} - (set() if fault.modes else {"mode"})
+        own = {key.name for key in fault.keys}
+        common = {key.name for key in FAULT_KEYS} - {"kind"} - (set() if fault.modes else {"mode"})
         assert {key["name"] for key in entry["keys"]} == own | common
         assert main(["faults", name]) == 0
         text = capsys.readouterr().out

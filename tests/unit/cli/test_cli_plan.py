@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -48,7 +47,7 @@ def test_json_has_every_field_of_the_schedule(capsys: pytest.CaptureFixture[str]
     assert main(["campaign", "plan", str(ZOMBIE), "--seed", "3", "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert (said["campaign"], said["seed"], said["duration_s"]) == ("zombie", 3, 8)
-    assert said["actions"] == [asdict(action) for action in draw(load_campaign(ZOMBIE), 3).actions]
+    assert said["actions"] == [action.entry for action in draw(load_campaign(ZOMBIE), 3).actions]
 
 
 def test_a_file_in_which_nothing_happens(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

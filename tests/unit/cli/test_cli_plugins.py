@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from kcontroller_chaos.catalogue import load_catalogue
 from pytest_kcontroller.cli import main
 from pytest_kcontroller.plugin.manager import load_plugins
 
@@ -55,8 +56,9 @@ def test_stock_plugins_are_listed_with_their_offers(capsys: pytest.CaptureFixtur
     status, found = listed(capsys)
     assert status == 0
     offered = sorted(offer["name"] for p in found.values() for offer in p["offers"] if p["origin"] == "stock")
-    stock = load_plugins(installed=False)
-    assert offered == sorted((*stock.selectors.names, *stock.assignments.names))
+    stock, chaos = load_plugins(["kcontroller_chaos.mutants"], installed=False), load_catalogue(installed=False)
+    names = (*stock.selectors.names, *stock.assignments.names, *stock.mutants.names)
+    assert offered == sorted((*names, *chaos.kinds, *(one.name for one in chaos.invariants)))
 
 
 @pytest.mark.parametrize("command", [["plugins", "list"], ["selectors"], ["campaign", "plan", SMOKE]])
@@ -94,8 +96,12 @@ def test_a_good_plugin_is_listed_with_its_hook(write: Write, capsys: pytest.Capt
     ("name", "text", "problem"),
     [
         ("kct_syntax", "def broken(:\n", "cannot be imported: SyntaxError"),
-        ("kct_exit", "import sys\nsys.exit(3)\n", "SystemExit(3)"),
-        ("kct_typo", GOOD.replace("r_selectors", "r_selektors"), "unknown hook 'kcontroller_leader_selektors'"),
+        ("kct_exit", "import sys\nsys.exit(3)\n", "cannot be imported: SystemExit: 3"),
+        (
+            "kct_typo",
+            GOOD.replace("r_selectors", "r_selektors"),
+            "there is no hook kcontroller_leader_selektors: did you mean 'kcontroller_leader_selectors'",
+        ),
         ("kct_unmarked", GOOD.replace("@hookimpl", ""), "kcontroller_leader_selectors is not marked with @hookimpl"),
         ("kct_empty", "", "it implements no hook"),
         ("kct_argument", GOOD.replace("selectors():", "selectors(config):"), "Argument(s) {'config'}"),
@@ -130,4 +136,7 @@ def test_an_installed_plugin_is_found_by_its_entry_point(
     assert status == 2
     assert found["team"]["origin"] == "entry point of team-selectors"
     assert found["team"]["offers"] == [{"kind": "leader selector", "name": "mine"}]
-    assert "the plugin lost cannot be loaded from kct_is_not_there" in found["lost"]["problem"]
+    assert (
+        "the plugin lost cannot be imported: ModuleNotFoundError: No module named 'kct_is_not_there'"
+        in found["lost"]["problem"]
+    )

@@ -1,0 +1,85 @@
+"""The declared keys as a JSON schema and as Markdown: what docs/ and campaign.schema.json have of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kcontroller_chaos.campaign.keys import Section, sections
+from kcontroller_chaos.catalogue import Catalogue
+from kcontroller_chaos.catalogue.key import REQUIRED, Key
+
+
+def json_schema(catalogue: Catalogue) -> dict[str, Any]:
+    """The schema that is published as campaign.schema.json (JSON Schema 2020-12)."""
+    known = sections(catalogue)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "kcontroller campaign",
+        "type": "object",
+        "additionalProperties": False,
+        "required": [section.name for section in known if section.required],
+        "properties": {section.name: _section_schema(section) for section in known},
+    }
+
+
+def _section_schema(section: Section) -> dict[str, Any]:
+    table: dict[str, Any] = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {key.name: _key_schema(key) for key in section.keys},
+    }
+    if required := [key.name for key in section.keys if key.default is REQUIRED]:
+        table["required"] = required
+    return {"type": "array", "items": table} if section.many else table
+
+
+def _key_schema(key: Key) -> dict[str, Any]:
+    schema: dict[str, Any] = {"description": f"{key.help} ({key.unit})" if key.unit else key.help}
+    if key.type == "seeds":
+        schema["oneOf"] = [{"type": "string", "pattern": r"^\d+(\.\.\d+)?$"}, _array({"type": "integer"})]
+    elif key.type == "plugin":
+        schema["type"] = ["string", "object"]
+    elif key.type == "names":
+        schema |= {"type": "array", "items": {"enum": list(key.choices)}}
+        return schema if key.default is REQUIRED else schema | {"default": key.default}
+    elif key.type == "range":
+        numbers = {"type": "number", "minimum": key.least or 0, "maximum": key.most}
+        return schema | {"type": "array", "items": numbers, "minItems": 2, "maxItems": 2, "default": key.default}
+    elif key.type == "date":
+        schema |= {"type": "string", "format": "date"}
+    else:
+        schema["type"] = key.type
+    if key.type == "object" and key.choices:
+        schema |= {
+            "additionalProperties": False,
+            "properties": {name: {"type": ["string", "object"]} for name in key.choices},
+        }
+    elif key.choices:
+        schema["enum"] = [int(choice) if key.type == "integer" else choice for choice in key.choices]
+    if key.least is not None:
+        schema["minimum"] = key.least
+    if key.most is not None:
+        schema["maximum"] = key.most
+    if key.default is not REQUIRED and key.default is not None:
+        schema["default"] = key.default
+    return schema
+
+
+def _array(items: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": dict(items), "minItems": 1, "uniqueItems": True}
+
+
+def docs_table(catalogue: Catalogue) -> str:
+    """The key tables of docs/campaigns.md, in Markdown."""
+    lines: list[str] = []
+    for section in sections(catalogue):
+        title = f"[[{section.name}]]" if section.many else f"[{section.name}]"
+        lines += [f"### `{title}`: {section.help}", "", "| key | type | default | what |", "|---|---|---|---|"]
+        for key in section.keys:
+            default = "required" if key.default is REQUIRED else "" if key.default is None else f"`{key.default}`"
+            choices = f" (one of {', '.join(key.choices)})" if key.choices else ""
+            kind = f"{key.type}, {key.unit}" if key.unit else key.type
+            lines.append(f"| `{key.name}` | {kind} | {default} | {key.help}{choices} |")
+        lines.append("")
+    return "\n".join(lines)

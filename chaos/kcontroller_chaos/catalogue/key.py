@@ -1,0 +1,125 @@
+"""One key of a campaign file or parameter of a fault: its type, unit, bounds and choices, and what is wrong with a value.
+
+Errors of campaign files, of `chaos.inject`, the JSON schema and the tables in the docs are made from this declaration.
+
+Why no library: msgspec and pydantic (50 and 78 ms of CPU to import; this module 2) check types and bounds and print a
+schema, but know no units, no nearest name and no line, and stop at texts such as "Expected `int` >= 1 - at `$.nodes`". What
+they would take over is `Key.wrong`; what would come is a translation of their errors into sentences, as long, models that
+are made when plugins have been loaded, and a package more in the environment of every test suite.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, get_type_hints
+
+from pytest_kcontroller.model.suggestions import nearest
+
+MOST_SHOWN = 60
+MOST_NUMBER = 10**9
+"""Of a key that says no bound of its own: no campaign has use for more."""
+
+REQUIRED: Any = object()
+"""The default of a key that has none."""
+
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "object": (dict,),
+    "plugin": (str, dict),
+    "seeds": (str, list),
+    "names": (list,),
+    "range": (list,),
+    "date": (datetime.date,),
+}
+_SAID = {"string": "a text", "integer": "a whole number", "number": "a number", "boolean": "true or false"}
+_SAID |= {"object": "a table", "plugin": "a name or a table", "seeds": '"1..20" or a list of whole numbers'}
+_SAID |= {"names": "a list of names", "range": "[least, most]", "date": "a date (without quotes: 2027-03-01)"}
+PARAMETER_TYPES: Mapping[type, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
+"""What a fault's parameter may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """`type` is a JSON schema type or one of: seeds, plugin, names, range, date. `choices`: the only values (of a table:
+    keys)."""
+
+    name: str
+    type: str
+    help: str
+    default: Any = None
+    unit: str = ""
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+
+    def wrong(self, value: Any) -> tuple[str, str] | None:
+        """What is wrong with this value, and a hint; None: it can be used."""
+        odd = self.type == "names" and isinstance(value, list) and not all(isinstance(name, str) for name in value)
+        odd = odd or (isinstance(value, bool) and self.type != "boolean") or isinstance(value, datetime.datetime)
+        if odd or not isinstance(value, _TYPES[self.type]):
+            return f"{shown(value)} is not {_SAID[self.type]}", self.help
+        if self.type == "plugin" and isinstance(value, dict) and not isinstance(value.get("name"), str):
+            return "the table has no `name`", self.help
+        if self.type == "range" and isinstance(value, list):
+            return self._wrong_range(value)
+        if isinstance(value, int | float) and (found := self._wrong_number(value)):
+            return found
+        names = value if isinstance(value, dict | list) else (str(value),)
+        unknown = [name for name in names if name not in self.choices] if self.choices else []
+        return (f"{unknown[0]!r} is not known", nearest(unknown[0], self.choices)) if unknown else None
+
+    def _wrong_number(self, value: float) -> tuple[str, str] | None:
+        unit = f" {self.unit}" if self.unit else ""
+        most = MOST_NUMBER if self.most is None else self.most
+        if self.least is not None and value < self.least:
+            return f"{shown(value)} is less than {self.least:g}{unit}", self.help
+        if not value <= most:  # nan is in no order
+            return f"{shown(value)} is no number up to {most:,}{unit}", self.help
+        return None
+
+    def _wrong_range(self, value: list[Any]) -> tuple[str, str] | None:
+        numbers = [one for one in value if isinstance(one, int | float) and not isinstance(one, bool)]
+        if len(numbers) != 2 or len(value) != 2 or not (self.least or 0) <= numbers[0] <= numbers[1]:
+            least = f"{self.least or 0:g}"
+            what = f"{shown(value)} is no range: two numbers, from {least} on, the smaller one first"
+            return what, self.help
+        return self._wrong_number(numbers[0]) or self._wrong_number(numbers[1])
+
+
+def parameters(declared: type) -> tuple[Key, ...]:
+    """The keys that the fields of a fault make. Raises TypeError: a field that cannot stand in a campaign file."""
+    hints = get_type_hints(declared)
+    return tuple(_parameter(field, hints[field.name]) for field in dataclasses.fields(declared))
+
+
+def _parameter(field: dataclasses.Field[Any], kind: Any) -> Key:
+    if kind not in PARAMETER_TYPES:
+        raise TypeError(f"the type of {field.name} is {kind!r}, not str, int, float or bool")
+    told = field.metadata
+    key = Key(
+        field.name,
+        PARAMETER_TYPES[kind],
+        told.get("help", ""),
+        field.default,
+        told.get("unit", ""),
+        tuple(told.get("choices", ())),
+        told.get("least"),
+        told.get("most"),
+    )
+    if field.default is dataclasses.MISSING:
+        raise TypeError(f"{field.name} has no default")
+    if found := key.wrong(field.default):
+        raise TypeError(f"the default of {field.name}: {found[0]}")
+    return key
+
+
+def shown(value: object) -> str:
+    """As it is written; a number of a thousand digits is not."""
+    text = repr(value)
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."

@@ -1,0 +1,44 @@
+"""What every fault has in a campaign file, whatever its kind: whom it hits, when, for how long."""
+
+from __future__ import annotations
+
+from kcontroller_chaos.catalogue.key import REQUIRED, Key
+
+DAY_S = 86_400
+TARGETS = ("controller", "new-controller", "others", "random", "any", "node:N", "leader-of:TOPIC-N")
+POINTS = ("write", "written", "request")
+"""Crash points, which only simulated time has (pytest_kcontroller/sim/crash_points.py): `write:3` is the third one."""
+EVENTS = ("epoch.changed", "leader.elected")
+TRIGGERS = ("observed:FAULT", "healed:FAULT", "answered:FAULT", *EVENTS, *(f"{point}:N" for point in POINTS))
+
+FAULT_KEYS = (
+    Key("kind", "string", "what is done", REQUIRED),
+    Key("id", "string", "what other faults call it; default: fault-N, from 0 in the order of the file", None),
+    Key("target", "string", "the node: " + ", ".join(TARGETS), "controller"),
+    Key("mode", "string", "how, for kinds that have modes; default: the kind's first", None),
+    Key("at_s", "number", "when, from the start of the run; the seed moves it a little", None, "s", least=0),
+    Key(
+        "when",
+        "string",
+        "instead of at_s, what it waits for: "
+        + ", ".join(TRIGGERS)
+        + "; a crash point (the last three: just before the "
+        "node's N-th write leaves for ZooKeeper, just after its effect, before its N-th request leaves) counts from at_s",
+        None,
+    ),
+    Key("after_ms", "number", "with when: so long after that", 0, "ms", least=0, most=DAY_S * 1000),
+    Key(
+        "still_ms",
+        "number",
+        "at a crash point: so long the node stands still after the injection",
+        0,
+        "ms",
+        least=0,
+        most=10_000,
+    ),
+    Key(
+        "duration_s", "number", "until it is healed; default: as soon as it is observed", None, "s", least=0, most=DAY_S
+    ),
+    Key("until", "string", "instead of duration_s, what ends it (as when)", None),
+    Key("if_possible", "boolean", "skipped, not a failed run, if its target or its moment is not there", False),
+)

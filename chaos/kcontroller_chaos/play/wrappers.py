@@ -1,0 +1,83 @@
+"""What a fault is put into before it is played: on several nodes, at a crash point, or without its injection.
+
+Each is called with an Injection as the fault itself; that of a Group stands for the whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from kcontroller_chaos.injection import Evidence, Injection, Playable
+from pytest_kcontroller.runtime.nursery import Nursery
+
+
+class Group:
+    """One fault on several nodes (`target = "others"`): injected and healed on each, observed when one of them shows it."""
+
+    def __init__(self, fault: Playable, members: Sequence[Injection]) -> None:
+        self._fault, self._members = fault, members
+
+    async def inject(self, on: Injection) -> None:
+        for member in self._members:
+            await self._fault.inject(member)
+
+    async def observe(self, on: Injection) -> Evidence:
+        first: asyncio.Future[Evidence] = asyncio.get_running_loop().create_future()
+
+        async def watch(member: Injection) -> None:
+            evidence = await self._fault.observe(member)
+            if not first.done():
+                first.set_result({"node": member.node, **evidence})
+
+        async with Nursery() as tasks:
+            for member in self._members:
+                tasks.start(watch(member), name=f"observe node {member.node}")
+            await first
+        return first.result()
+
+    async def heal(self, on: Injection) -> None:
+        """Every member, whatever happens at another; the first failure is raised at the end."""
+        failures: list[Exception] = []
+        for member in self._members:
+            try:
+                await self._fault.heal(member)
+            except Exception as failed:  # noqa: BLE001 - a plugin's fault may raise anything
+                failures.append(failed)
+        if failures:
+            raise failures[0]
+
+    def within_s(self, on: Injection) -> float:
+        return max(self._fault.within_s(member) for member in self._members)
+
+
+class AtPoint:
+    """A fault on a node that stands at a crash point: once it is injected, and `still_us` later, the node goes on as far as
+    it still can."""
+
+    def __init__(self, fault: Playable, still_us: int) -> None:
+        self._fault, self._still_us = fault, still_us
+        self.observe, self.heal, self.within_s = fault.observe, fault.heal, fault.within_s
+
+    async def inject(self, on: Injection) -> None:
+        try:
+            await self._fault.inject(on)
+            await on.clock.sleep_us(self._still_us)
+        finally:
+            await on.cluster.thaw(on.node)
+
+
+class Noop:
+    """Takes the place of a fault's inject (`--noop-fault`): the test of observation."""
+
+    def __init__(self, fault: Playable) -> None:
+        self._fault = fault
+        self.observe, self.within_s = fault.observe, fault.within_s
+
+    async def inject(self, on: Injection) -> None:
+        """Nothing happens, but whoever stands at a crash point goes on."""
+        if isinstance(self._fault, AtPoint):
+            await on.cluster.thaw(on.node)
+
+    async def heal(self, on: Injection) -> None:
+        """Nothing has happened."""
