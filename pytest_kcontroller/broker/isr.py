@@ -7,20 +7,19 @@ that is open; whatever fails is asked again after a pause, of whoever is the con
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any
 
-from pytest_kcontroller.broker.metadata import MetadataCache
-from pytest_kcontroller.broker.replicas import IsrAnswer, IsrQuestion, Replicas
+from pytest_kcontroller.broker.replicas import PendingIsr
+from pytest_kcontroller.broker.state import BrokerState
 from pytest_kcontroller.model.cluster import Address
-from pytest_kcontroller.model.history import Record
 from pytest_kcontroller.runtime.ports import ConnectionClosedError, Transport
 from pytest_kcontroller.wire.client import RequestClient
 from pytest_kcontroller.wire.errors import ErrorCode
 from pytest_kcontroller.wire.messages import (
+    AlteredPartition,
     AlterPartitionBrokerState,
     AlterPartitionPartition,
     AlterPartitionRequest,
+    AlterPartitionResponse,
     AlterPartitionTopic,
 )
 from pytest_kcontroller.wire.topic_ids import topic_id_text, topic_uuid
@@ -32,22 +31,9 @@ LONGEST_PAUSE_US = 1_000_000
 class IsrSender:
     """Runs as one task of the node. `wake` it when a partition got a new leader or somebody's liveness changed."""
 
-    def __init__(
-        self,
-        broker: int,
-        replicas: Replicas,
-        metadata: MetadataCache,
-        *,
-        transport: Transport,
-        record: Record,
-        address_of: Callable[[int], Address | None],
-        broker_epoch: Callable[[], int],
-        request_timeout_us: int,
-    ) -> None:
-        self._broker, self._replicas, self._metadata = broker, replicas, metadata
-        self._transport, self._record = transport, record
-        self._address_of, self._broker_epoch = address_of, broker_epoch
-        self._request_timeout_us = request_timeout_us
+    def __init__(self, state: BrokerState, transport: Transport, *, request_timeout_us: int) -> None:
+        self._state, self._replicas, self._metadata = state, state.replicas, state.metadata
+        self._transport, self._request_timeout_us = transport, request_timeout_us
         self._wake = asyncio.Event()
         self._client: RequestClient | None = None
         self._client_of: tuple[int, int, Address] | None = None
@@ -56,7 +42,8 @@ class IsrSender:
         """There may be something to ask. A controller that is not the controller any more is not waited for."""
         if self._client_of is not None and self._client_of[:2] != self._controller():
             self._drop_client()
-        self._wake.set()
+        if self._replicas.any_short:
+            self._wake.set()
 
     async def run(self) -> None:
         """Until it is cancelled."""
@@ -64,11 +51,11 @@ class IsrSender:
         try:
             while True:
                 self._wake.clear()
-                questions = self._replicas.questions(self._metadata.live)
-                if not questions:
+                pending = self._replicas.pending(self._metadata.live)
+                if not pending:
                     pause = FIRST_PAUSE_US
                     await self._wake.wait()
-                elif await self._ask(questions):
+                elif await self._ask(pending):
                     pause = FIRST_PAUSE_US
                 else:
                     await self._pause(pause)
@@ -84,49 +71,42 @@ class IsrSender:
         except TimeoutError:
             return
 
-    async def _ask(self, questions: tuple[IsrQuestion, ...]) -> bool:
+    async def _ask(self, pending: tuple[PendingIsr, ...]) -> bool:
         """False: something of it is still open, or has to be thought over."""
         client = self._client_now()
         if client is None:
             return False
         try:
-            response = await client.request(self._request(questions), timeout_us=self._request_timeout_us)
+            response = await client.request(self._request(pending), timeout_us=self._request_timeout_us)
         except ConnectionClosedError:
             return False
         if response.error_code != ErrorCode.NONE:
             # NOT_CONTROLLER: the next UpdateMetadata names the new one. STALE_BROKER_EPOCH: we are registering again.
             return False
-        return self._take_answers(questions, response)
+        return self._take_answers(pending, response)
 
-    def _take_answers(self, questions: tuple[IsrQuestion, ...], response: Any) -> bool:
+    def _take_answers(self, pending: tuple[PendingIsr, ...], response: AlterPartitionResponse) -> bool:
         answered = {
             (topic_id_text(topic.topic_id), partition.partition_index): partition
             for topic in response.topics
             for partition in topic.partitions
         }
         done = True
-        for question in questions:
-            partition = answered.get((question.topic_id, question.tp.partition))
+        for item in pending:
+            partition = answered.get((item.topic_id, item.tp.partition))
             if partition is None:
                 done = False
             elif partition.error_code != ErrorCode.NONE:
-                self._replicas.refused(question, partition.error_code)
+                self._replicas.fail(item, partition.error_code)
                 done = False
             else:
-                self._take_answer(question, partition)
+                self._take_answer(item, partition)
         return done
 
-    def _take_answer(self, question: IsrQuestion, partition: Any) -> None:
-        changed = self._replicas.answered(
-            question,
-            IsrAnswer(
-                leader_epoch=partition.leader_epoch,
-                partition_epoch=partition.partition_epoch,
-                isr=partition.isr,
-            ),
-        )
+    def _take_answer(self, item: PendingIsr, partition: AlteredPartition) -> None:
+        changed = self._replicas.complete(item, partition)
         if changed is not None:
-            self._record(
+            self._state.record(
                 "broker.isr-changed",
                 topic=changed.tp.topic,
                 partition=changed.tp.partition,
@@ -134,22 +114,22 @@ class IsrSender:
                 partition_epoch=changed.partition_epoch,
             )
 
-    def _request(self, questions: tuple[IsrQuestion, ...]) -> Any:
-        topics: dict[str, list[Any]] = {}
-        for question in questions:
-            topics.setdefault(question.topic_id, []).append(
+    def _request(self, pending: tuple[PendingIsr, ...]) -> AlterPartitionRequest:
+        topics: dict[str, list[AlterPartitionPartition]] = {}
+        for item in pending:
+            topics.setdefault(item.topic_id, []).append(
                 AlterPartitionPartition(
-                    partition_index=question.tp.partition,
-                    leader_epoch=question.leader_epoch,
+                    partition_index=item.tp.partition,
+                    leader_epoch=item.leader_epoch,
                     # Broker epochs of ISR members are KRaft's (KIP-903); -1 where they are not known.
-                    new_isr_with_epochs=[AlterPartitionBrokerState(broker_id=r, broker_epoch=-1) for r in question.isr],
+                    new_isr_with_epochs=[AlterPartitionBrokerState(broker_id=r, broker_epoch=-1) for r in item.isr],
                     leader_recovery_state=0,
-                    partition_epoch=question.partition_epoch,
+                    partition_epoch=item.partition_epoch,
                 )
             )
         return AlterPartitionRequest(
-            broker_id=self._broker,
-            broker_epoch=self._broker_epoch(),
+            broker_id=self._state.broker,
+            broker_epoch=self._state.broker_epoch,
             topics=[
                 AlterPartitionTopic(topic_id=topic_uuid(topic_id), partitions=partitions)
                 for topic_id, partitions in topics.items()
@@ -162,13 +142,13 @@ class IsrSender:
     def _client_now(self) -> RequestClient | None:
         """The connection to the controller that the newest UpdateMetadata names."""
         controller, epoch = self._controller()
-        address = self._address_of(controller)
+        address = self._state.address_of(controller)
         if address is None:
             self._drop_client()
             return None
         if self._client is None or self._client_of != (controller, epoch, address):
             self._drop_client()
-            self._client = RequestClient(self._transport, address, client_id=f"broker-{self._broker}")
+            self._client = RequestClient(self._transport, address, client_id=f"broker-{self._state.broker}")
             self._client_of = (controller, epoch, address)
         return self._client
 

@@ -1,4 +1,4 @@
-"""The partitions that one broker hosts: what a controller orders is checked and applied here. No I/O, no clock.
+"""The partitions that one broker hosts: what a controller asks for is checked and applied here. No I/O, no clock.
 
 Sources: kafka.server.ReplicaManager (becomeLeaderOrFollower, stopReplicas), kafka.cluster.Partition (makeLeader,
 makeFollower, handleAlterPartitionUpdate, handleAlterPartitionError), kafka.server.DefaultAlterPartitionManager, all 3.9.
@@ -6,12 +6,13 @@ makeFollower, handleAlterPartitionUpdate, handleAlterPartitionError), kafka.serv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from pytest_kcontroller.model.cluster import LEADER_DURING_DELETE, UNKNOWN_EPOCH, TopicPartition
 from pytest_kcontroller.runtime.seams import seam
 from pytest_kcontroller.wire.errors import ErrorCode
+from pytest_kcontroller.wire.messages import AlteredPartition, LeaderAndIsrPartitionState, StopReplicaPartitionState
 
 EPOCH_DURING_DELETE = LEADER_DURING_DELETE
 """The leader epoch in a StopReplica for a topic that is being deleted: it overrides every other."""
@@ -23,48 +24,15 @@ NO_LEADER_EPOCH = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeaderOrder:
-    """One partition of a LeaderAndIsr."""
-
-    tp: TopicPartition
-    leader: int
-    leader_epoch: int
-    isr: tuple[int, ...]
-    partition_epoch: int
-    replicas: tuple[int, ...]
-    controller_epoch: int
-    """Of the controller that made this decision, not necessarily of the one that sends it."""
-    topic_id: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class StopOrder:
-    """One partition of a StopReplica."""
-
-    tp: TopicPartition
-    leader_epoch: int
-    delete: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IsrQuestion:
+class PendingIsr:
     """What a leader asks of the controller: this ISR instead of that of `partition_epoch`.
 
     It stays the same until it is answered: the answer to it may have been lost after the controller had done it, and only
-    the same question again is recognised as done.
+    the same item again is recognised as done.
     """
 
     tp: TopicPartition
     topic_id: str
-    leader_epoch: int
-    partition_epoch: int
-    isr: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IsrAnswer:
-    """One partition of a successful AlterPartition response."""
-
     leader_epoch: int
     partition_epoch: int
     isr: tuple[int, ...]
@@ -84,12 +52,12 @@ class Replica:
     controller_epoch: int
     stopped: bool = False
     """StopReplica without deletion: it is kept, with its epoch, and does nothing."""
-    question: IsrQuestion | None = None
-    deaf: bool = False
+    pending: PendingIsr | None = None
+    outdated: bool = False
     """The controller refused an ISR because we know less than it does: only a new LeaderAndIsr helps."""
 
 
-FENCED_ANSWERS = (
+OUTDATED_ERRORS = (
     ErrorCode.FENCED_LEADER_EPOCH,
     ErrorCode.INVALID_UPDATE_VERSION,
     ErrorCode.INVALID_REQUEST,
@@ -97,10 +65,10 @@ FENCED_ANSWERS = (
     ErrorCode.UNKNOWN_TOPIC_ID,
     ErrorCode.NEW_LEADER_ELECTED,
 )
-"""Answers after which a leader waits for the controller's next LeaderAndIsr (Partition.handleAlterPartitionError)."""
+"""Errors after which a leader waits for the controller's next LeaderAndIsr (Partition.handleAlterPartitionError)."""
 
-WITHDRAWN_ANSWERS = (ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED)
-"""Answers after which a leader goes back to the ISR that it had; the follower's next sign of life makes it ask again."""
+WITHDRAWN_ERRORS = (ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED)
+"""Errors after which a leader goes back to the ISR that it had; the follower's next sign of life makes it ask again."""
 
 
 class Replicas:
@@ -110,6 +78,9 @@ class Replicas:
         self._broker = broker
         self.controller_epoch = INITIAL_CONTROLLER_EPOCH
         self._hosted: dict[TopicPartition, Replica] = {}
+        self._led: dict[TopicPartition, None] = {}
+        self._short: dict[TopicPartition, None] = {}
+        """Of what we lead: where the ISR lacks a replica, or something is pending."""
 
     def get(self, tp: TopicPartition) -> Replica | None:
         return self._hosted.get(tp)
@@ -122,12 +93,17 @@ class Replicas:
     @property
     def led(self) -> int:
         """How many partitions this broker leads."""
-        return sum(1 for replica in self._hosted.values() if self._leads(replica))
+        return len(self._led)
+
+    @property
+    def any_short(self) -> bool:
+        """Whether `pending` may have anything to ask."""
+        return bool(self._short)
 
     def admit(self, *, controller_epoch: int, broker_epoch: int, own_broker_epoch: int) -> ErrorCode:
-        """The two checks of every order; remembers the controller epoch if the order is admitted.
+        """The two checks of every request; remembers the controller epoch if it is admitted.
 
-        `broker_epoch` is what the controller thinks ours is: less than our own, the order was meant for an earlier life of
+        `broker_epoch` is what the controller thinks ours is: less than our own, it was meant for an earlier life of
         this broker; unknown (-1) and greater ones pass (KIP-380, KAFKA-9965).
         """
         if is_for_earlier_life(broker_epoch, own_broker_epoch):
@@ -137,112 +113,126 @@ class Replicas:
         self.controller_epoch = controller_epoch
         return ErrorCode.NONE
 
-    def lead_or_follow(self, order: LeaderOrder) -> tuple[ErrorCode, Replica | None]:
+    def lead_or_follow(
+        self, tp: TopicPartition, topic_id: str | None, entry: LeaderAndIsrPartitionState
+    ) -> tuple[ErrorCode, Replica | None]:
         """Applies one partition of an admitted LeaderAndIsr; the replica if its leader epoch is new."""
-        known = self._hosted.get(order.tp)
-        if known is not None and order.topic_id and known.topic_id and order.topic_id != known.topic_id:
+        known = self._hosted.get(tp)
+        if known is not None and topic_id and known.topic_id and topic_id != known.topic_id:
             return ErrorCode.INCONSISTENT_TOPIC_ID, None
         epoch = NO_LEADER_EPOCH if known is None else known.leader_epoch
-        if known is not None and order.leader_epoch == epoch and known.topic_id is None and order.topic_id is not None:
+        if known is not None and entry.leader_epoch == epoch and known.topic_id is None and topic_id is not None:
             # A controller that has just given the topic an id says so without a new leader epoch.
-            self._hosted[order.tp] = replace(known, topic_id=order.topic_id)
+            self._host(replace(known, topic_id=topic_id))
             return ErrorCode.NONE, None
-        if order.leader_epoch <= epoch:
+        if entry.leader_epoch <= epoch:
             return ErrorCode.STALE_CONTROLLER_EPOCH, None
-        if self._broker not in order.replicas:
+        if self._broker not in entry.replicas:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None
         replica = Replica(
-            tp=order.tp,
-            topic_id=order.topic_id or (None if known is None else known.topic_id),
-            leader=order.leader,
-            leader_epoch=order.leader_epoch,
-            isr=order.isr,
-            partition_epoch=order.partition_epoch,
-            replicas=order.replicas,
-            controller_epoch=order.controller_epoch,
+            tp=tp,
+            topic_id=topic_id or (None if known is None else known.topic_id),
+            leader=entry.leader,
+            leader_epoch=entry.leader_epoch,
+            isr=entry.isr,
+            partition_epoch=entry.partition_epoch,
+            replicas=entry.replicas,
+            controller_epoch=entry.controller_epoch,
         )
-        self._hosted[order.tp] = replica
+        self._host(replica)
         return ErrorCode.NONE, replica
 
-    def stop(self, order: StopOrder) -> ErrorCode:
+    def stop(self, tp: TopicPartition, entry: StopReplicaPartitionState) -> ErrorCode:
         """Applies one partition of an admitted StopReplica. One that we do not host is stopped already."""
-        known = self._hosted.get(order.tp)
+        known = self._hosted.get(tp)
         if known is None:
             return ErrorCode.NONE
         # Equal epochs are accepted since 3.5 (KAFKA-13972).
-        if order.leader_epoch not in (EPOCH_DURING_DELETE, NO_LEADER_EPOCH) and order.leader_epoch < known.leader_epoch:
+        if entry.leader_epoch not in (EPOCH_DURING_DELETE, NO_LEADER_EPOCH) and entry.leader_epoch < known.leader_epoch:
             return ErrorCode.FENCED_LEADER_EPOCH
-        if order.delete:
-            del self._hosted[order.tp]
+        if entry.delete_partition:
+            for index in (self._hosted, self._led, self._short):
+                index.pop(tp, None)
         else:
-            self._hosted[order.tp] = replace(known, stopped=True, question=None)
+            self._host(replace(known, stopped=True, pending=None))
         return ErrorCode.NONE
+
+    def _host(self, replica: Replica) -> None:
+        """The one place that says what a replica is, but for its deletion: keeps the indices true."""
+        tp, leads = replica.tp, replica.leader == self._broker and not replica.stopped
+        self._hosted[tp] = replica
+        for index, belongs in ((self._led, leads), (self._short, leads and _is_short(replica))):
+            if belongs:
+                index[tp] = None
+            else:
+                index.pop(tp, None)
 
     # --- the ISR of what we lead ---
 
-    def questions(self, live: Callable[[int], bool]) -> tuple[IsrQuestion, ...]:
-        """What has to be asked now: unanswered questions as they were, and new ones for followers that are `live` again.
+    def pending(self, live: Callable[[int], bool]) -> tuple[PendingIsr, ...]:
+        """What has to be asked now: what is unanswered as it was, and new ISRs with followers that are `live` again.
 
         Only assigned replicas are taken in; nobody is removed, since dead followers are the controller's business.
         """
-        asked: list[IsrQuestion] = []
-        for replica in self.hosted:
-            if not self._leads(replica) or replica.deaf:
-                continue
-            if (question := replica.question or _question(replica, live)) is not None:
-                self._hosted[replica.tp] = replace(replica, question=question)
-                asked.append(question)
+        asked: list[PendingIsr] = []
+        for tp in sorted(self._short):
+            replica = self._hosted[tp]
+            pending = replica.pending
+            if pending is None and (pending := _expanded(replica, live)) is not None:
+                self._host(replace(replica, pending=pending))
+            if pending is not None:
+                asked.append(pending)
         return tuple(asked)
 
-    def answered(self, question: IsrQuestion, answer: IsrAnswer) -> Replica | None:
-        """A question was answered with a state; the replica if its ISR changed by that."""
-        replica = self._asking(question)
+    def complete(self, pending: PendingIsr, answer: AlteredPartition) -> Replica | None:
+        """`pending` was answered with a state; the replica if its ISR changed by that."""
+        replica = self._asking(pending)
         if replica is None:
             return None
         if answer.leader_epoch != replica.leader_epoch or answer.partition_epoch < replica.partition_epoch:
-            self._hosted[replica.tp] = replace(replica, question=None, deaf=True)
+            self._host(replace(replica, pending=None, outdated=True))
             return None
         changed = (answer.partition_epoch, answer.isr) != (replica.partition_epoch, replica.isr)
-        replica = replace(replica, isr=answer.isr, partition_epoch=answer.partition_epoch, question=None)
-        self._hosted[replica.tp] = replica
+        replica = replace(replica, isr=answer.isr, partition_epoch=answer.partition_epoch, pending=None)
+        self._host(replica)
         return replica if changed else None
 
-    def refused(self, question: IsrQuestion, error: ErrorCode) -> None:
-        """A question was answered with an error. Any other error than those named above: the same question again."""
-        if (replica := self._asking(question)) is None:
+    def fail(self, pending: PendingIsr, error: int) -> None:
+        """`pending` was answered with an error. Any other error than those named above: the same again."""
+        if (replica := self._asking(pending)) is None:
             return
-        if error in FENCED_ANSWERS:
-            self._hosted[replica.tp] = replace(replica, question=None, deaf=True)
-        elif error in WITHDRAWN_ANSWERS:
-            self._hosted[replica.tp] = replace(replica, question=None)
+        if error in OUTDATED_ERRORS:
+            self._host(replace(replica, pending=None, outdated=True))
+        elif error in WITHDRAWN_ERRORS:
+            self._host(replace(replica, pending=None))
 
-    def _asking(self, question: IsrQuestion) -> Replica | None:
-        """The replica that still waits for the answer to just this question."""
-        replica = self._hosted.get(question.tp)
-        return replica if replica is not None and replica.question == question else None
-
-    def _leads(self, replica: Replica) -> bool:
-        return replica.leader == self._broker and not replica.stopped
+    def _asking(self, pending: PendingIsr) -> Replica | None:
+        """The replica that still waits for the answer to just this."""
+        replica = self._hosted.get(pending.tp)
+        return replica if replica is not None and replica.pending == pending else None
 
 
 @seam("broker.is-for-earlier-life")
 def is_for_earlier_life(broker_epoch: int, own_broker_epoch: int) -> bool:
-    """Whether an order was meant for this broker before it registered again (KAFKA-7235)."""
+    """Whether a request was meant for this broker before it registered again (KAFKA-7235)."""
     return UNKNOWN_EPOCH != broker_epoch < own_broker_epoch
 
 
-def _question(replica: Replica, live: Callable[[int], bool]) -> IsrQuestion | None:
+def _is_short(replica: Replica) -> bool:
+    """Whether there may be something to ask for a partition that we lead."""
+    if replica.outdated or replica.topic_id is None:  # AlterPartition names topics by id only
+        return False
+    return replica.pending is not None or any(member not in replica.isr for member in replica.replicas)
+
+
+def _expanded(replica: Replica, live: Callable[[int], bool]) -> PendingIsr | None:
     joining = tuple(r for r in replica.replicas if r not in replica.isr and live(r))
-    if not joining or replica.topic_id is None:  # AlterPartition names topics by id only
+    if not joining or replica.topic_id is None:
         return None
-    return IsrQuestion(
+    return PendingIsr(
         tp=replica.tp,
         topic_id=replica.topic_id,
         leader_epoch=replica.leader_epoch,
         partition_epoch=replica.partition_epoch,
-        isr=_within(replica.isr, replica.replicas) + joining,
+        isr=tuple(r for r in replica.isr if r in replica.replicas) + joining,
     )
-
-
-def _within(isr: Sequence[int], replicas: Sequence[int]) -> tuple[int, ...]:
-    return tuple(r for r in isr if r in replicas)

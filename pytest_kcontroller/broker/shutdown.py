@@ -6,12 +6,11 @@ since whoever stops a node here waits for it. However it ends, the broker stops.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_kcontroller.broker.metadata import MetadataCache
-from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.broker.state import BrokerState
 from pytest_kcontroller.model.kafka_config import (
     CONTROLLED_SHUTDOWN,
     CONTROLLED_SHUTDOWN_BACKOFF_MS,
@@ -57,14 +56,7 @@ class ShutdownResult:
 
 
 async def controlled_shutdown(
-    broker: int,
-    metadata: MetadataCache,
-    limits: ShutdownLimits,
-    *,
-    transport: Transport,
-    clock: Clock,
-    address_of: Callable[[int], Address | None],
-    broker_epoch: Callable[[], int],
+    state: BrokerState, limits: ShutdownLimits, *, transport: Transport, clock: Clock
 ) -> ShutdownResult:
     """Asks the controller that the newest UpdateMetadata names, at most `limits.tries` times, each at most a second."""
     remaining: tuple[str, ...] = ()
@@ -72,11 +64,11 @@ async def controlled_shutdown(
     for number in range(1, limits.tries + 1):
         if number > 1:
             await clock.sleep_us(limits.pause_us)
-        if (address := address_of(metadata.controller)) is None:
+        if (address := state.address_of(state.metadata.controller)) is None:
             why = "no controller is known"
             continue
-        client = RequestClient(transport, address, client_id=f"broker-{broker}")
-        request = ControlledShutdownRequest(broker_id=broker, broker_epoch=broker_epoch())
+        client = RequestClient(transport, address, client_id=f"broker-{state.broker}")
+        request = ControlledShutdownRequest(broker_id=state.broker, broker_epoch=state.broker_epoch)
         try:
             response = await client.request(request, timeout_us=REQUEST_TIMEOUT_US)
         except ConnectionClosedError as gone:
@@ -85,7 +77,7 @@ async def controlled_shutdown(
         finally:
             client.close()
         if response.error_code != ErrorCode.NONE:
-            why = f"node {metadata.controller} answered {_name(response.error_code)}"
+            why = f"node {state.metadata.controller} answered {_name(response.error_code)}"
             continue
         remaining = tuple(f"{tp.topic_name}-{tp.partition_index}" for tp in response.remaining_partitions)
         if not remaining:

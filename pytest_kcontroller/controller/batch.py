@@ -9,11 +9,12 @@ An entry that goes to several brokers is encoded once; so is what an UpdateMetad
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
 
 from pytest_kcontroller.controller.context import Context
-from pytest_kcontroller.model.cluster import UNKNOWN_EPOCH, LeaderAndIsr, TopicPartition
+from pytest_kcontroller.model.cluster import UNKNOWN_EPOCH, Broker, LeaderAndIsr, TopicPartition
 from pytest_kcontroller.wire.codec import encode_once
 from pytest_kcontroller.wire.messages import (
     LeaderAndIsrLiveLeader,
@@ -184,21 +185,7 @@ class Batch:
         )
 
     def _live_brokers(self) -> list[UpdateMetadataBroker]:
-        return [
-            UpdateMetadataBroker(
-                id=broker.id,
-                endpoints=[
-                    UpdateMetadataEndpoint(
-                        port=broker.address.port,
-                        host=broker.address.host,
-                        listener="PLAINTEXT",
-                        security_protocol=PLAINTEXT,
-                    )
-                ],
-                rack=broker.rack,
-            )
-            for _, broker in sorted(self._context.brokers.items())
-        ]
+        return [_live_broker(broker) for _, broker in sorted(self._context.brokers.items())]
 
     def _build_stop(self, broker: int) -> StopReplicaRequest:
         stopped, leadership = self._stop[broker], self._context.leadership
@@ -229,3 +216,12 @@ class Batch:
 def _by_topic(tps: Iterable[TopicPartition]) -> Iterator[tuple[str, Iterable[TopicPartition]]]:
     """Both in order."""
     return groupby(sorted(tps), key=_TOPIC)
+
+
+@lru_cache(maxsize=1024)
+def _live_broker(broker: Broker) -> UpdateMetadataBroker:
+    """The same in every batch, for as long as the broker is registered as it is."""
+    endpoint = UpdateMetadataEndpoint(
+        port=broker.address.port, host=broker.address.host, listener="PLAINTEXT", security_protocol=PLAINTEXT
+    )
+    return encode_once(UpdateMetadataBroker(id=broker.id, endpoints=[endpoint], rack=broker.rack))

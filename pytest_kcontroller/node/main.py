@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from pytest_kcontroller.broker.handlers import BrokerHalf
+from pytest_kcontroller.broker.broker import BrokerHalf
 from pytest_kcontroller.broker.registration import prepare_cluster, register
 from pytest_kcontroller.broker.shutdown import ShutdownLimits
 from pytest_kcontroller.controller.controller import Controller
@@ -260,14 +260,14 @@ class Node:
             session_state=session.state.value if session is not None else "none",
             session_timeout_ms=session.timeout_ms if session is not None else 0,
             address=str(self._address),
-            broker_epoch=self._broker.broker_epoch,
+            broker_epoch=self._broker.state.broker_epoch,
             waiting=self._runtime.holds.waiting,
-            leads=self._broker.replicas.led,
+            leads=self._broker.state.replicas.led,
         )
 
     def metadata(self) -> dict[str, object]:
         """What UpdateMetadata said, for comparisons between nodes."""
-        return self._broker.metadata.to_json()
+        return self._broker.state.metadata.to_json()
 
 
 async def main(runtime: Runtime, settings: NodeSettings, plugins: Plugins) -> None:

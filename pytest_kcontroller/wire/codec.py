@@ -1,12 +1,19 @@
-"""Bodies of messages to bytes and back. The layouts are compiled from the schemas (wire/generate)."""
+"""Bodies of messages to bytes and back. The layouts are compiled from the schemas (wire/generate).
+
+The UpdateMetadata requests of one batch differ in nothing but the broker epoch, which has a fixed place. So where many
+brokers share a Python process (simulated time), such a body is read once for all of them.
+"""
 
 from __future__ import annotations
 
 import struct
-from typing import TypeVar
+from dataclasses import replace
+from functools import lru_cache
+from typing import TypeVar, cast
 
 from pytest_kcontroller.wire.errors import MalformedMessageError
 from pytest_kcontroller.wire.message import Entry, Message
+from pytest_kcontroller.wire.messages import UpdateMetadataRequest
 
 E = TypeVar("E", bound=Entry)
 M = TypeVar("M", bound=Message)
@@ -44,6 +51,20 @@ def decode(kind: type[M], data: bytes, version: int, at: int = 0) -> M:
     What follows a body is not looked at, as in Kafka. Parts of what is returned may be shared: do not change it.
     """
     try:
+        if kind is UpdateMetadataRequest and _EPOCH_END <= len(data) - at <= _SHARED_BYTES:
+            return cast(M, _decode_update_metadata(data[at:], version))
         return kind.LAYOUTS[version].decode(data, at)[0]  # type: ignore[no-any-return]
     except (IndexError, struct.error, ValueError) as bad:
         raise MalformedMessageError(f"no {kind.__name__} version {version}: {bad}") from bad
+
+
+def _decode_update_metadata(body: bytes, version: int) -> UpdateMetadataRequest:
+    shared = _decode_shared(body[:_EPOCH_AT] + bytes(_EPOCH.size) + body[_EPOCH_END:], version)
+    return replace(shared, broker_epoch=_EPOCH.unpack_from(body, _EPOCH_AT)[0])
+
+
+@lru_cache(maxsize=_SHARED)
+def _decode_shared(body: bytes, version: int) -> UpdateMetadataRequest:
+    request: UpdateMetadataRequest
+    request, _ = UpdateMetadataRequest.LAYOUTS[version].decode(body, 0)
+    return request

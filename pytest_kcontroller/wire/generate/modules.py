@@ -10,7 +10,7 @@ from pytest_kcontroller.wire.generate.schema import MessageSchema, StructSchema,
 from pytest_kcontroller.wire.generate.source import annotation, default_value, may_be_left_out
 
 PACKAGE = "pytest_kcontroller.wire.messages"
-_HOW = "Generated from the schemas by `make generated`."
+_HEAD = "# Generated from wire/schemas by `make generated`: edit those."
 
 
 def modules(schemas: Sequence[MessageSchema]) -> dict[str, str]:
@@ -31,7 +31,7 @@ def message_module(schema: MessageSchema) -> str:
     names, found = Names(), groups(schema)
     functions = [list(lines) for group in found for lines in _functions(group, names)]
     classes = [list(_class(schema, struct)) for struct in schema.structs]
-    head = [f'"""{schema.name} of API {schema.api_key}. {_HOW}"""', "", "from __future__ import annotations", ""]
+    head = [_HEAD, f'"""{schema.name} of API {schema.api_key}."""', "", "from __future__ import annotations", ""]
     head += [*_imports(schema, names), *_constants(names)]
     return _joined([head, *classes, *functions, _layouts(schema, found)])
 
@@ -113,7 +113,7 @@ def _layouts(schema: MessageSchema, found: Sequence[Group]) -> list[str]:
 
 
 def package_module(schemas: Sequence[MessageSchema]) -> str:
-    lines = [f'"""The messages that we speak, and the table of their APIs. {_HOW}"""']
+    lines = [_HEAD, '"""The messages that we speak, and the table of their APIs."""']
     lines += ["", "from __future__ import annotations", "", "from collections.abc import Mapping"]
     lines += ["from enum import IntEnum", "", "from pytest_kcontroller.wire.message import Api"]
     exported: list[str] = ["APIS", "ApiKey"]

@@ -1,4 +1,5 @@
-"""The messages that we speak, and the table of their APIs. Generated from the schemas by `make generated`."""
+# Generated from wire/schemas by `make generated`: edit those.
+"""The messages that we speak, and the table of their APIs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""AlterPartitionResponse of API 56. Generated from the schemas by `make generated`."""
+# Generated from wire/schemas by `make generated`: edit those.
+"""AlterPartitionResponse of API 56."""
 
 from __future__ import annotations
 

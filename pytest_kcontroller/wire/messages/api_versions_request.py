@@ -1,4 +1,5 @@
-"""ApiVersionsRequest of API 18. Generated from the schemas by `make generated`."""
+# Generated from wire/schemas by `make generated`: edit those.
+"""ApiVersionsRequest of API 18."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""ApiVersionsResponse of API 18. Generated from the schemas by `make generated`."""
+# Generated from wire/schemas by `make generated`: edit those.
+"""ApiVersionsResponse of API 18."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""ControlledShutdownRequest of API 7. Generated from the schemas by `make generated`."""
+# Generated from wire/schemas by `make generated`: edit those.
+"""ControlledShutdownRequest of API 7."""
 
 from __future__ import annotations
 

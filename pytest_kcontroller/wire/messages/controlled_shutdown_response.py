@@ -1,4 +1,5 @@
-"""ControlledShutdownResponse of API 7. Generated from the schemas by `make generated`."""
+# Generated from wire/schemas by `make generated`: edit those.
+"""ControlledShutdownResponse of API 7."""
 
 from __future__ import annotations
 

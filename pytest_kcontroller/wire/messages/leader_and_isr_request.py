@@ -1,4 +1,5 @@
-"""LeaderAndIsrRequest of API 4. Generated from the schemas by `make generated`."""
+# Generated from wire/schemas by `make generated`: edit those.
+"""LeaderAndIsrRequest of API 4."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""LeaderAndIsrResponse of API 4. Generated from the schemas by `make generated`."""
+# Generated from wire/schemas by `make generated`: edit those.
+"""LeaderAndIsrResponse of API 4."""
 
 from __future__ import annotations
 

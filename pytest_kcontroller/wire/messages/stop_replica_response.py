@@ -1,4 +1,5 @@
-"""StopReplicaResponse of API 5. Generated from the schemas by `make generated`."""
+# Generated from wire/schemas by `make generated`: edit those.
+"""StopReplicaResponse of API 5."""
 
 from __future__ import annotations
 

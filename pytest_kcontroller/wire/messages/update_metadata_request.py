@@ -1,4 +1,5 @@
-"""UpdateMetadataRequest of API 6. Generated from the schemas by `make generated`."""
+# Generated from wire/schemas by `make generated`: edit those.
+"""UpdateMetadataRequest of API 6."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from pytest_kcontroller.broker.handlers import BrokerHalf
+from pytest_kcontroller.broker.broker import BrokerHalf
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.model.history import HistoryEvent
 from pytest_kcontroller.runtime.nursery import Nursery
@@ -337,7 +337,7 @@ def test_orders_are_answered_as_kafka_does() -> None:
             )
         )
         assert [e.error_code for e in stopped.partition_errors] == [ErrorCode.NONE]
-        assert rig.broker.replicas.hosted == ()
+        assert rig.broker.state.replicas.hosted == ()
         assert (await rig.tell(0, epoch=2)).error_code == ErrorCode.STALE_CONTROLLER_EPOCH
 
     played({}, script)

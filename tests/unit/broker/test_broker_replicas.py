@@ -1,4 +1,4 @@
-"""What a broker makes of a controller's orders (semantics: ReplicaManager and Partition of Kafka 3.9)."""
+"""What a broker makes of a controller's requests (semantics: ReplicaManager and Partition of Kafka 3.9)."""
 
 from __future__ import annotations
 
@@ -6,40 +6,71 @@ from typing import Any
 
 import pytest
 
-from pytest_kcontroller.broker.metadata import MetadataCache, PartitionMetadata
-from pytest_kcontroller.broker.replicas import IsrAnswer, IsrQuestion, LeaderOrder, Replicas, StopOrder
-from pytest_kcontroller.model.cluster import Address, Broker, TopicPartition
+from pytest_kcontroller.broker.metadata import MetadataCache
+from pytest_kcontroller.broker.replicas import PendingIsr, Replica, Replicas
+from pytest_kcontroller.model.cluster import TopicPartition
+from pytest_kcontroller.runtime.rng import NamedRng
 from pytest_kcontroller.wire.errors import ErrorCode
+from pytest_kcontroller.wire.messages import (
+    AlteredPartition,
+    LeaderAndIsrPartitionState,
+    StopReplicaPartitionState,
+    UpdateMetadataBroker,
+    UpdateMetadataEndpoint,
+    UpdateMetadataPartitionState,
+    UpdateMetadataRequest,
+    UpdateMetadataTopicState,
+)
 
 TP = TopicPartition("orders", 0)
 TOPIC_ID = "q8zHkq3VTyOqmVbGcUNWjA"
 US = 1
 
 
-def order(**changed: Any) -> LeaderOrder:
+def lead(
+    hosted: Replicas, *, tp: TopicPartition = TP, topic_id: str | None = TOPIC_ID, **changed: Any
+) -> tuple[ErrorCode, Replica | None]:
+    """One partition of a LeaderAndIsr."""
     values: dict[str, Any] = {
-        "tp": TP,
+        "partition_index": tp.partition,
         "leader": US,
         "leader_epoch": 4,
         "isr": (1,),
         "partition_epoch": 7,
         "replicas": (1, 2, 3),
         "controller_epoch": 2,
-        "topic_id": TOPIC_ID,
+        "adding_replicas": (),
+        "removing_replicas": (),
     }
-    return LeaderOrder(**values | changed)
+    return hosted.lead_or_follow(tp, topic_id, LeaderAndIsrPartitionState(**values | changed))
+
+
+def stop(replicas: Replicas, epoch: int, *, delete: bool, tp: TopicPartition = TP) -> ErrorCode:
+    entry = StopReplicaPartitionState(partition_index=tp.partition, leader_epoch=epoch, delete_partition=delete)
+    return replicas.stop(tp, entry)
+
+
+def altered(partition_epoch: int, isr: tuple[int, ...], leader_epoch: int = 4) -> AlteredPartition:
+    return AlteredPartition(
+        partition_index=0,
+        error_code=0,
+        leader_id=US,
+        leader_epoch=leader_epoch,
+        isr=isr,
+        partition_epoch=partition_epoch,
+    )
 
 
 def leading(**changed: Any) -> Replicas:
     replicas = Replicas(US)
-    assert replicas.lead_or_follow(order(**changed))[0] == ErrorCode.NONE
+    assert lead(replicas, **changed)[0] == ErrorCode.NONE
     return replicas
 
 
-def ask(replicas: Replicas, *live: int) -> IsrQuestion | None:
-    questions = replicas.questions(lambda broker: broker in live)
-    assert len(questions) <= 1
-    return questions[0] if questions else None
+def ask(replicas: Replicas, *live: int) -> PendingIsr | None:
+    pending = replicas.pending(lambda broker: broker in live)
+    assert len(pending) <= 1
+    return pending[0] if pending else None
 
 
 @pytest.mark.parametrize(
@@ -52,13 +83,13 @@ def ask(replicas: Replicas, *live: int) -> IsrQuestion | None:
         (5, -1, ErrorCode.NONE),
     ],
 )
-def test_an_order_for_an_earlier_life_is_refused(theirs: int, ours: int, expected: ErrorCode) -> None:
+def test_a_request_for_an_earlier_life_is_refused(theirs: int, ours: int, expected: ErrorCode) -> None:
     replicas = Replicas(US)
     assert replicas.admit(controller_epoch=1, broker_epoch=theirs, own_broker_epoch=ours) == expected
     assert replicas.controller_epoch == (1 if expected == ErrorCode.NONE else 0)
 
 
-def test_the_newest_controller_is_remembered_over_all_orders() -> None:
+def test_the_newest_controller_is_remembered_over_all_requests() -> None:
     replicas = Replicas(US)
     admit = [replicas.admit(controller_epoch=e, broker_epoch=-1, own_broker_epoch=5) for e in (1, 3, 2, 3)]
     assert admit == [ErrorCode.NONE, ErrorCode.NONE, ErrorCode.STALE_CONTROLLER_EPOCH, ErrorCode.NONE]
@@ -77,7 +108,7 @@ def test_the_newest_controller_is_remembered_over_all_orders() -> None:
 )
 def test_only_a_greater_leader_epoch_is_taken(changed: dict[str, Any], error: ErrorCode) -> None:
     replicas = leading()
-    got, replica = replicas.lead_or_follow(order(leader=2, **changed))
+    got, replica = lead(replicas, leader=2, **changed)
     assert got == error
     assert (replica is not None) == (error == ErrorCode.NONE)
     known = replicas.get(TP)
@@ -89,7 +120,7 @@ def test_only_a_greater_leader_epoch_is_taken(changed: dict[str, Any], error: Er
 def test_a_topic_id_is_learnt_without_a_new_leader_epoch() -> None:
     replicas = leading(topic_id=None)
     assert ask(replicas, 1, 2) is None  # AlterPartition could not name the topic
-    assert replicas.lead_or_follow(order()) == (ErrorCode.NONE, None)
+    assert lead(replicas) == (ErrorCode.NONE, None)
     assert ask(replicas, 1, 2) is not None
 
 
@@ -105,22 +136,22 @@ def test_a_topic_id_is_learnt_without_a_new_leader_epoch() -> None:
 )
 def test_stopping_needs_a_leader_epoch_that_is_not_smaller(epoch: int, error: ErrorCode) -> None:
     replicas = leading()
-    assert replicas.stop(StopOrder(TP, epoch, delete=True)) == error
+    assert stop(replicas, epoch, delete=True) == error
     assert (replicas.get(TP) is None) == (error == ErrorCode.NONE)
 
 
 def test_a_stopped_replica_keeps_its_epoch_and_asks_nothing() -> None:
     replicas = leading()
-    assert replicas.stop(StopOrder(TP, 4, delete=False)) == ErrorCode.NONE
+    assert stop(replicas, 4, delete=False) == ErrorCode.NONE
     assert ask(replicas, 1, 2, 3) is None
     assert replicas.led == 0
-    assert replicas.lead_or_follow(order(leader_epoch=4))[0] == ErrorCode.STALE_CONTROLLER_EPOCH
-    assert replicas.lead_or_follow(order(leader_epoch=5))[0] == ErrorCode.NONE
+    assert lead(replicas, leader_epoch=4)[0] == ErrorCode.STALE_CONTROLLER_EPOCH
+    assert lead(replicas, leader_epoch=5)[0] == ErrorCode.NONE
     assert replicas.led == 1
 
 
 def test_stopping_what_is_not_here_is_done_already() -> None:
-    assert Replicas(US).stop(StopOrder(TP, 0, delete=True)) == ErrorCode.NONE
+    assert stop(Replicas(US), 0, delete=True) == ErrorCode.NONE
 
 
 def test_a_leader_takes_in_live_assigned_followers_only() -> None:
@@ -146,9 +177,9 @@ def test_the_same_question_until_it_is_answered() -> None:
     first = ask(replicas, 1, 2)
     assert first is not None
     assert ask(replicas, 1, 3) == first
-    replicas.refused(first, ErrorCode.NOT_CONTROLLER)
+    replicas.fail(first, ErrorCode.NOT_CONTROLLER)
     assert ask(replicas, 1, 3) == first
-    replica = replicas.answered(first, IsrAnswer(leader_epoch=4, partition_epoch=8, isr=(1, 2)))
+    replica = replicas.complete(first, altered(8, (1, 2)))
     assert replica is not None
     assert (replica.isr, replica.partition_epoch) == ((1, 2), 8)
     second = ask(replicas, 1, 3)
@@ -160,18 +191,18 @@ def test_an_answer_without_a_change_ends_the_question() -> None:
     replicas = leading()
     question = ask(replicas, 1, 2)
     assert question is not None
-    assert replicas.answered(question, IsrAnswer(leader_epoch=4, partition_epoch=7, isr=(1,))) is None
+    assert replicas.complete(question, altered(7, (1,))) is None
     assert ask(replicas, 1) is None
 
 
 @pytest.mark.parametrize("error", [ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.INVALID_UPDATE_VERSION])
-def test_who_knows_less_than_the_controller_waits_for_its_order(error: ErrorCode) -> None:
+def test_who_knows_less_than_the_controller_waits_for_its_request(error: ErrorCode) -> None:
     replicas = leading()
     question = ask(replicas, 1, 2)
     assert question is not None
-    replicas.refused(question, error)
+    replicas.fail(question, error)
     assert ask(replicas, 1, 2, 3) is None
-    replicas.lead_or_follow(order(leader_epoch=5, partition_epoch=9))
+    lead(replicas, leader_epoch=5, partition_epoch=9)
     again = ask(replicas, 1, 2)
     assert again is not None
     assert again.partition_epoch == 9
@@ -181,7 +212,7 @@ def test_an_ineligible_replica_is_asked_for_again_while_it_lives() -> None:
     replicas = leading()
     question = ask(replicas, 1, 2, 3)
     assert question is not None
-    replicas.refused(question, ErrorCode.INELIGIBLE_REPLICA)
+    replicas.fail(question, ErrorCode.INELIGIBLE_REPLICA)
     again = ask(replicas, 1, 3)
     assert again is not None
     assert again.isr == (1, 3)
@@ -191,24 +222,74 @@ def test_an_answer_to_an_older_question_changes_nothing() -> None:
     replicas = leading()
     old = ask(replicas, 1, 2)
     assert old is not None
-    replicas.lead_or_follow(order(leader_epoch=5, partition_epoch=9))
-    assert replicas.answered(old, IsrAnswer(leader_epoch=4, partition_epoch=8, isr=(1, 2))) is None
-    replicas.refused(old, ErrorCode.FENCED_LEADER_EPOCH)
+    lead(replicas, leader_epoch=5, partition_epoch=9)
+    assert replicas.complete(old, altered(8, (1, 2))) is None
+    replicas.fail(old, ErrorCode.FENCED_LEADER_EPOCH)
     assert ask(replicas, 1, 2) is not None
 
 
+def test_the_indices_are_true_after_any_requests() -> None:
+    """What is led, and what may have to be asked, against a look through everything that is hosted."""
+    draw, replicas = NamedRng(5).stream("replicas"), Replicas(US)
+    tps = [TopicPartition(topic, number) for topic in ("a", "b") for number in (0, 1)]
+    for epoch in range(3000):
+        tp = draw.choice(tps)
+        if draw.random() < 0.4:
+            topic_id = draw.choice((TOPIC_ID, None))
+            isr = draw.choice(((1,), (1, 2), (1, 2, 3), (1, 9)))
+            lead(replicas, tp=tp, topic_id=topic_id, leader=draw.choice((1, 1, 2)), leader_epoch=epoch, isr=isr)
+        elif draw.random() < 0.3:
+            stop(replicas, epoch, delete=draw.random() < 0.5, tp=tp)
+        for pending in replicas.pending(lambda _: draw.random() < 0.5):
+            if draw.random() < 0.5:
+                replicas.complete(pending, altered(epoch, pending.isr, pending.leader_epoch))
+            elif draw.random() < 0.5:
+                replicas.fail(pending, draw.choice((ErrorCode.INELIGIBLE_REPLICA, ErrorCode.FENCED_LEADER_EPOCH)))
+        led = [replica for replica in replicas.hosted if replica.leader == US and not replica.stopped]
+        assert replicas.led == len(led)
+        asking = [r.pending for r in led if r.pending is not None]
+        assert [p for p in replicas.pending(lambda _: False) if p.isr] == asking
+        everybody = {r.tp for r in led if r.topic_id and not r.outdated and (r.pending or set(r.replicas) - set(r.isr))}
+        assert {pending.tp for pending in replicas.pending(lambda _: True)} == everybody
+        assert replicas.any_short == bool(everybody)
+
+
+def update(controller: int, brokers: tuple[int, ...], leaders: dict[TopicPartition, int]) -> UpdateMetadataRequest:
+    endpoints = {
+        broker: UpdateMetadataEndpoint(port=9000 + broker, host="127.0.0.1", listener="PLAINTEXT", security_protocol=0)
+        for broker in brokers
+    }
+    return UpdateMetadataRequest(
+        controller_id=controller,
+        controller_epoch=controller,
+        topic_states=[
+            UpdateMetadataTopicState(
+                topic_name=tp.topic,
+                topic_id=bytes(16),
+                partition_states=[
+                    UpdateMetadataPartitionState(
+                        partition_index=tp.partition,
+                        controller_epoch=1,
+                        leader=leader,
+                        leader_epoch=1,
+                        isr=(1,),
+                        zk_version=1,
+                        replicas=(1,),
+                        offline_replicas=(),
+                    )
+                ],
+            )
+            for tp, leader in leaders.items()
+        ],
+        live_brokers=[UpdateMetadataBroker(id=b, endpoints=[endpoint], rack=None) for b, endpoint in endpoints.items()],
+    )
+
+
 def test_the_last_metadata_wins() -> None:
-    cache = MetadataCache()
-
-    def told(leader: int) -> PartitionMetadata:
-        return PartitionMetadata(
-            leader=leader, leader_epoch=1, isr=(1,), partition_epoch=1, controller_epoch=1, replicas=(1,)
-        )
-
-    other = TopicPartition("orders", 1)
-    brokers = [Broker(id=b, address=Address("127.0.0.1", 9000 + b)) for b in (1, 2)]
-    cache.update(1, 1, brokers, [(TP, told(1)), (other, told(1))])
-    cache.update(2, 2, brokers[:1], [(TP, told(-2))])
+    cache, other = MetadataCache(), TopicPartition("orders", 1)
+    cache.update(update(1, (1, 2), {TP: 1, other: 1}))
+    cache.update(update(2, (1,), {TP: -2}))
     assert (cache.live(1), cache.live(2)) == (True, False)
+    assert str(cache.brokers[1].address) == "127.0.0.1:9001"
     assert list(cache.partitions) == [other]
     assert cache.to_json()["controller"] == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tracemalloc
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -142,3 +143,11 @@ def test_the_bytes_of_an_entry_are_made_once() -> None:
     encode_once(state)
     state.encoded = b"spliced"
     assert encode(leader_and_isr([state], 1), 7).count(b"spliced") == 1
+
+
+def test_an_update_for_many_brokers_is_read_once() -> None:
+    first = next(message for message in samples("UpdateMetadataRequest") if message.topic_states)
+    second = replace(first, broker_epoch=first.broker_epoch ^ 1)
+    read = [decode(UpdateMetadataRequest, encode(message, 8), 8) for message in (first, second)]
+    assert read == [first, second]
+    assert read[0].topic_states is read[1].topic_states
