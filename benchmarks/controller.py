@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import base64
 import gc
 import inspect
 import json
@@ -27,7 +28,6 @@ import platform
 import subprocess
 import sys
 import tempfile
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,7 +54,6 @@ from pytest_kcontroller.wire.messages import (
     StopReplicaRequest,
     StopReplicaResponse,
     UpdateMetadataResponse,
-    topic_id_text,
 )
 from pytest_kcontroller.zookeeper.session import WatchEvent, WatchKind
 from pytest_kcontroller.zookeeper.store import Store
@@ -189,7 +188,7 @@ class CountingChannels:
             with self._phases.phase("brokers"):
                 answer = bytes(encode(_answer_to(request), api.max_version))
             with self._phases.phase("answers"):
-                self._answered(broker, request, decode(api.response, memoryview(answer), api.max_version))
+                self._answered(broker, request, decode(api.response, answer, api.max_version))
 
 
 def _answer_to(request: Any) -> Any:
@@ -303,7 +302,7 @@ def _topic(number: int, partitions: int) -> TopicState:
     name = f"topic-{number:05d}"
     return TopicState(
         name=name,
-        topic_id=topic_id_text(uuid.UUID(int=number + 1)),
+        topic_id=base64.urlsafe_b64encode((number + 1).to_bytes(16, "big")).rstrip(b"=").decode(),
         partitions={index: Assignment(_replicas(number * PER_TOPIC + index)) for index in range(partitions)},
     )
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from pytest_kcontroller.model.values import value
+
 NO_LEADER = -1
 LEADER_DURING_DELETE = -2
 INITIAL_LEADER_EPOCH = 0
@@ -54,7 +56,7 @@ class Broker:
     rack: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Assignment:
     """Replicas of one partition, preferred first; `adding` and `removing` only while it is being reassigned."""
 
@@ -68,7 +70,7 @@ class Assignment:
         return tuple(r for r in self.replicas if r not in self.removing)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class LeaderAndIsr:
     """The content of a partition's state znode; `partition_epoch` is that znode's version (never in its JSON)."""
 

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, Protocol
+
+from pytest_kcontroller.model.values import value
 
 ANY_VERSION = -1
 
@@ -23,7 +24,7 @@ ANY_VERSION = -1
 # --- requests ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Create:
     """-> Created. Fails with NodeExistsError, NoNodeError (no parent)."""
 
@@ -33,7 +34,7 @@ class Create:
     sequence: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class SetData:
     """-> Stat. Fails with NoNodeError, BadVersionError."""
 
@@ -42,7 +43,7 @@ class SetData:
     version: int = ANY_VERSION
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Delete:
     """-> None. Fails with NoNodeError, BadVersionError, NotEmptyError."""
 
@@ -50,7 +51,7 @@ class Delete:
     version: int = ANY_VERSION
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Check:
     """-> None; only inside a Multi. Fails with NoNodeError, BadVersionError."""
 
@@ -58,7 +59,7 @@ class Check:
     version: int
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Exists:
     """-> Stat, or None if there is no such znode. The watch fires on creation, change and deletion."""
 
@@ -66,7 +67,7 @@ class Exists:
     watch: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class GetData:
     """-> Node. Fails with NoNodeError (then no watch is set). The watch fires on change and deletion."""
 
@@ -74,7 +75,7 @@ class GetData:
     watch: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class GetChildren:
     """-> Children, names sorted. Fails with NoNodeError. The watch fires when a child comes or goes, and on deletion."""
 
@@ -86,7 +87,7 @@ WriteOp = Create | SetData | Delete | Check
 ReadOp = GetData | GetChildren
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Multi:
     """-> tuple with one result per operation, all applied or none.
 
@@ -96,7 +97,7 @@ class Multi:
     ops: tuple[WriteOp, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class MultiRead:
     """-> tuple with a Node, Children or ZkError per read (opcode 22, ZooKeeper 3.6+). Sets no watches."""
 
@@ -109,7 +110,7 @@ Request = Create | SetData | Delete | Exists | GetData | GetChildren | Multi | M
 # --- results ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Stat:
     """A znode's metadata. `ephemeral_owner` is a session id, 0 for a persistent znode; times in ms since 1970."""
 
@@ -124,13 +125,13 @@ class Stat:
     children: int
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Node:
     data: bytes
     stat: Stat
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Children:
     """Names, sorted. A GetChildren inside MultiRead has no stat."""
 
@@ -138,7 +139,7 @@ class Children:
     stat: Stat | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Created:
     """The path as made (a sequence's number is in it)."""
 
@@ -218,7 +219,7 @@ class WatchKind(StrEnum):
     CHILDREN = "children"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class WatchEvent:
     """A one-shot watch fired. A deletion fires data and child watches of a path once together."""
 
@@ -234,7 +235,7 @@ class SessionState(StrEnum):
     CLOSED = "closed"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class StateEvent:
     state: SessionState
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
+from pytest_kcontroller.model.values import value
 from pytest_kcontroller.seams import seam
 from pytest_kcontroller.zookeeper.session import (
     BadVersionError,
@@ -76,14 +77,14 @@ class FencedError(Exception):
     """The fence's check failed: another controller has been elected (Kafka: ControllerMovedException, KAFKA-6082)."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Written:
     """The write is in ZooKeeper, by this try or by an earlier one whose answer was lost. `version` after the write."""
 
     version: int
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Stale:
     """Not written: the znode is not what the writer thought. `now` is what is there, None: no such znode."""
 
@@ -203,15 +204,14 @@ class Store:
     async def get_many(self, paths: Sequence[str]) -> list[Node | None]:
         """MultiRead, in chunks; in the order of `paths`."""
         chunks: list[Request] = [
-            MultiRead(tuple(GetData(path) for path in paths[at : at + self._chunk_ops]))
+            MultiRead(tuple(map(GetData, paths[at : at + self._chunk_ops])))
             for at in range(0, len(paths), self._chunk_ops)
         ]
         found: list[Node | None] = []
         for answer in await self._pipelined(chunks):
-            for result in cast("tuple[object, ...]", answer):
-                if isinstance(result, ZkError) and not isinstance(result, NoNodeError):
-                    raise result
-                found.append(result if isinstance(result, Node) else None)
+            found += [
+                result if type(result) is Node else _no_node(result) for result in cast("tuple[object, ...]", answer)
+            ]
         return found
 
     async def get_watched(self, paths: Sequence[str]) -> list[Node | None]:
@@ -320,9 +320,9 @@ class Store:
                     return await self._one_by_one(chunk, fence, results)
                 results[chunk[0][0]] = TooBig(chunk[0][1].path)
                 return None
-            if own and not any(isinstance(result, ZkError) for result in own):
-                for (number, op), result in zip(chunk, own, strict=True):
-                    results[number] = Written(_version(op, result))
+            if own and not _failed(own):
+                for (number, _), result in zip(chunk, own, strict=True):
+                    results[number] = _written(result)
                 return None
             chunk = await self._read_back(chunk, own, results)
             if not chunk:
@@ -401,10 +401,26 @@ def _own(
     return answer[extra:]
 
 
-def _version(op: WriteOp, result: object) -> int:
-    if isinstance(result, Stat):
-        return result.version
-    return 0 if isinstance(result, Created) else -1
+def _no_node(result: object) -> Node | None:
+    """None for a NoNodeError. Raises any other error."""
+    if isinstance(result, ZkError) and not isinstance(result, NoNodeError):
+        raise result
+    return None
+
+
+def _failed(results: tuple[object, ...]) -> bool:
+    """Looks at the few types of the results instead of at each of them."""
+    return any(issubclass(kind, ZkError) for kind in dict.fromkeys(map(type, results)))
+
+
+def _written(result: object) -> Written:
+    """By what ZooKeeper answered to an operation that was done."""
+    if type(result) is Stat:
+        return Written(result.version)
+    return _CREATED if type(result) is Created else _DELETED
+
+
+_CREATED, _DELETED = Written(0), Written(-1)
 
 
 def _outcome(op: EachOp, node: Node | None) -> WriteResult | None:
