@@ -77,7 +77,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     return campaign_items.collect(file_path, parent)
 
 
-def _said(error: BaseException) -> tuple[bool, bool]:
+def _needs_no_word(error: BaseException) -> tuple[bool, bool]:
     """Whether it needs no word about the cluster (a wrong call), and none about what happened (an invariant has told it)."""
     from pytest_kcontroller.errors import UsageError
     from pytest_kcontroller.fixtures.kcluster import InvariantError
@@ -91,25 +91,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_report_collectionfinish(config: pytest.Config) -> str | None:
-    return marker.told(config)
+    return marker.report_deselected(config)
 
 
 def _sections(item: pytest.Item, cluster: KCluster, failure: BaseException) -> list[tuple[str, str]]:
     """What a failed test shows of its cluster. That it cannot be read must not hide the failure itself."""
-    nothing, no_moments = _said(failure)
+    nothing, no_moments = _needs_no_word(failure)
     if nothing:
         return []
     settings = read_settings(item.config)
     seed = f" --kc-seed={settings.seed}" if settings.seed is not None else ""
     kept = "removed at the end, see --kc-keep" if settings.keep == "never" else cluster.directory
     backend = f" --kc-backend={settings.backend}" if settings.backend != "process" else ""
-    told = [
+    shown = [
         ("kcluster: to run it again", f"pytest {shlex.quote(item.nodeid)}{backend}{seed}\nhistories and logs: {kept}")
     ]
     try:
-        return told if no_moments else [*cluster.last_moments(), *told]
+        return shown if no_moments else [*cluster.last_moments(), *shown]
     except Exception as bad:  # noqa: BLE001
-        return [("kcluster", f"its history cannot be read: {bad}"), *told]
+        return [("kcluster", f"its history cannot be read: {bad}"), *shown]
 
 
 def _cluster(item: pytest.Item) -> KCluster | None:

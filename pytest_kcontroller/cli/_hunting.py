@@ -58,13 +58,13 @@ class Hunt:
         """The first that was not played."""
         return next(seed for seed in range(self.first, self.first + len(self.seeds) + 1) if seed not in self.seeds)
 
-    def add(self, said: Mapping[str, Any]) -> None:
-        self.played["known" if said["known"] else said["verdict"]] += 1
-        self.seeds.add(said["seed"])
-        self.end_us += said["end_us"]
-        self.callbacks += said["callbacks"]
-        self.ran.update(said["counts"])
-        self.reached += any(said["counts"].values())
+    def add(self, record: Mapping[str, Any]) -> None:
+        self.played["known" if record["known"] else record["verdict"]] += 1
+        self.seeds.add(record["seed"])
+        self.end_us += record["end_us"]
+        self.callbacks += record["callbacks"]
+        self.ran.update(record["counts"])
+        self.reached += any(record["counts"].values())
 
     def so_far(self, seconds: float) -> str:
         simulated = self.end_us / 1e6
@@ -104,34 +104,34 @@ def hunt(plan: Hunt) -> int:
 async def _hunt(plan: Hunt, screen: Progress) -> int:
     clock = RealClock(RunStart.now())
     try:
-        strange = await _look(plan, screen, clock)
+        strange = await _play_seeds(plan, screen, clock)
     finally:
         screen.say(plan.so_far(clock.now_us() / 1e6))
-    for said in strange:
-        await _keep(plan, screen, said)
+    for record in strange:
+        await _keep(plan, screen, record)
     if len(strange) == ENOUGH:
         screen.say(f"stopped: {ENOUGH} runs did not hold")
         if plan.played[ENVIRONMENT]:
             screen.say("  -> a fault of the file that a drawn one may prevent needs: if_possible = true")
-    found = next((said for said in strange if said["verdict"] == VIOLATED), None)
+    found = next((record for record in strange if record["verdict"] == VIOLATED), None)
     _say_of_mutant(plan, screen, found)
     if found is None:
         others = ", ".join(f"{plan.played[verdict]} {verdict}" for verdict in sorted(plan.played) if verdict != "held")
         but = f" ({others})" if others else ""
         screen.say(f"no violation was found{but}; there is more from --from-seed {plan.next_seed}")
-    return aggregate([HELD, *(exit_status(said["verdict"]) for said in strange)])
+    return aggregate([HELD, *(exit_status(record["verdict"]) for record in strange)])
 
 
-async def _look(plan: Hunt, screen: Progress, clock: RealClock) -> list[Mapping[str, Any]]:
+async def _play_seeds(plan: Hunt, screen: Progress, clock: RealClock) -> list[Mapping[str, Any]]:
     """What those runs said that did not hold, until one violates an invariant, or the time is over."""
-    said: asyncio.Queue[Mapping[str, Any]] = asyncio.Queue()
+    record: asyncio.Queue[Mapping[str, Any]] = asyncio.Queue()
     strange: list[Mapping[str, Any]] = []
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(plan.max_seconds), Nursery() as tasks:
-            tasks.start(_tell(plan, screen, clock), name="progress")
-            tasks.start(play_batches(plan.work, plan.jobs, said.put_nowait), name="workers")
+            tasks.start(_show_progress(plan, screen, clock), name="progress")
+            tasks.start(play_batches(plan.work, plan.jobs, record.put_nowait), name="workers")
             while len(strange) < ENOUGH:
-                one = await said.get()
+                one = await record.get()
                 if "bug" in one:
                     raise KControllerError(
                         f"{plan.campaign.name} seed {one['seed']}: {one['bug']}\n  -> the same again: kcontroller "
@@ -145,21 +145,21 @@ async def _look(plan: Hunt, screen: Progress, clock: RealClock) -> list[Mapping[
     return strange
 
 
-async def _tell(plan: Hunt, screen: Progress, clock: RealClock) -> None:
+async def _show_progress(plan: Hunt, screen: Progress, clock: RealClock) -> None:
     while True:
         await clock.sleep_us(round((LIVE_S if screen.live else PLAIN_S) * 1e6))
         screen.show(f"{plan.campaign.name}: {plan.so_far(clock.now_us() / 1e6)}")
 
 
-async def _keep(plan: Hunt, screen: Progress, said: Mapping[str, Any]) -> None:
+async def _keep(plan: Hunt, screen: Progress, record: Mapping[str, Any]) -> None:
     """Plays it again with a run directory. Raises KControllerError if it does not come out the same."""
-    result = await run_once(plan.campaign, said["seed"], plan.options)
-    screen.say(f"{plan.campaign.name} seed {said['seed']}: {_verdict(result)}  {result.path}")
+    result = await run_once(plan.campaign, record["seed"], plan.options)
+    screen.say(f"{plan.campaign.name} seed {record['seed']}: {_verdict(result)}  {result.path}")
     for line in why(result):
         screen.say(f"    {line}")
-    if result.verdict != said["verdict"] or (result.details and fingerprint(result.details) != said["fingerprint"]):
+    if result.verdict != record["verdict"] or (result.details and fingerprint(result.details) != record["fingerprint"]):
         raise KControllerError(
-            f"seed {said['seed']} came out as {said['verdict']}, and played again as {result.verdict} with other details"
+            f"seed {record['seed']} came out as {record['verdict']}, and played again as {result.verdict} with other details"
             "\n  -> one seed must be one history: please report it, with the campaign file"
         )
 

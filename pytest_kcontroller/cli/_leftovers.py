@@ -55,10 +55,10 @@ class Found:
 
 def survey() -> list[Found]:
     """Every kind, in the order in which they are to be removed."""
-    return [_look(kind, finder) for kind, finder in KINDS.items()]
+    return [_find(kind, finder) for kind, finder in KINDS.items()]
 
 
-def _look(kind: str, finder: Callable[[], list[Item]]) -> Found:
+def _find(kind: str, finder: Callable[[], list[Item]]) -> Found:
     try:
         return Found(kind, tuple(finder()))
     except (EnvironmentError_, MissingExtraError) as unseen:

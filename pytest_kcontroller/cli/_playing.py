@@ -97,7 +97,7 @@ async def _play_at_once(
 ) -> list[RunResult]:
     """In processes of their own. Raises KControllerError if one fails, or a run shows a bug of ours."""
     from kcontroller_chaos.play.runner import RunResult
-    from pytest_kcontroller.cli._workers import Said, encoded, play_batches
+    from pytest_kcontroller.cli._workers import Outcome, encoded, play_batches
     from pytest_kcontroller.errors import KControllerError
     from pytest_kcontroller.runtime.real import RealClock, RunStart
 
@@ -116,15 +116,15 @@ async def _play_at_once(
                 batch = seeds[first : first + AT_ONCE]
                 yield {"file": file, "options": encoded(options), "seeds": batch, "keep": True}
 
-    def tell(said: Said) -> None:
-        run = by_name[said["file"], said["seed"]]
-        if "bug" in said:
-            raise KControllerError(f"{run.name}: {said['bug']}")
-        result = RunResult(Path(said["path"]), said["verdict"], said["seconds"], said["details"], said["error"])
+    def show(one: Outcome) -> None:
+        run = by_name[one["file"], one["seed"]]
+        if "bug" in one:
+            raise KControllerError(f"{run.name}: {one['bug']}")
+        result = RunResult(Path(one["path"]), one["verdict"], one["seconds"], one["details"], one["error"])
         played.append((run, result))
         _say(screen, run, result)
 
-    await play_batches(work(), jobs, tell)
+    await play_batches(work(), jobs, show)
     if max_seconds is not None and len(played) < len(planned):
         screen.say(f"stopped after {len(played)} of {len(planned)} runs: --max-seconds {max_seconds:g}")
     results = [result for _, result in played]

@@ -33,7 +33,7 @@ class Finding:
 
     name: str
     status: str
-    said: str
+    words: str
     how: str = ""
 
 
@@ -155,17 +155,17 @@ def _loopback(name: str) -> Finding:
             with socket.create_server((address, 0)):
                 pass
         except OSError as refused:
-            said = f"no server can listen on {address}: {refused.strerror}"
-            return Finding(name, MISSING, said, f"ip addr add {address}/8 dev lo, or use Linux")
+            words = f"no server can listen on {address}: {refused.strerror}"
+            return Finding(name, MISSING, words, f"ip addr add {address}/8 dev lo, or use Linux")
     return Finding(name, OK, "servers can listen on 127.1.1.1 and 127.2.1.250")
 
 
 def _descriptors(name: str) -> Finding:
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    said = "no limit" if limit == resource.RLIM_INFINITY else f"{limit} for a process"
+    words = "no limit" if limit == resource.RLIM_INFINITY else f"{limit} for a process"
     if limit != resource.RLIM_INFINITY and limit < DESCRIPTORS:
-        return Finding(name, MISSING, f"{said}, at least {DESCRIPTORS} are needed", "ulimit -n 4096")
-    return Finding(name, OK, said)
+        return Finding(name, MISSING, f"{words}, at least {DESCRIPTORS} are needed", "ulimit -n 4096")
+    return Finding(name, OK, words)
 
 
 def _temporary(name: str) -> Finding:

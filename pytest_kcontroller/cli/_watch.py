@@ -164,7 +164,9 @@ async def _watch(cluster: ProcessCluster, session: ZkSession, watcher: Watcher, 
         match await watcher.news.get():
             case Exit(node, status):
                 left = ", ".join(map(str, cluster.running)) or "none"
-                say(f"node {node} ended {_how(status)}; nodes that run: {left}; its log: {cluster.process(node).log}")
+                say(
+                    f"node {node} ended {_describe(status)}; nodes that run: {left}; its log: {cluster.process(node).log}"
+                )
                 continue
             case StateEvent(SessionState.SUSPENDED):
                 continue
@@ -187,5 +189,5 @@ async def _reign(cluster: ProcessCluster, session: ZkSession) -> tuple[int | Non
     return tree.controller, tree.epoch
 
 
-def _how(status: int) -> str:
+def _describe(status: int) -> str:
     return f"by {signal.Signals(-status).name}" if status < 0 else f"with status {status}"

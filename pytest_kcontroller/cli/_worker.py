@@ -25,9 +25,9 @@ seventh of the time."""
 def main() -> int:
     batch = json.loads(sys.stdin.buffer.readline())
     threading.Thread(target=_end_with_owner, daemon=True).start()
-    told = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    output = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a plugin prints is no answer
-    play(batch, told)
+    play(batch, output)
     return 0
 
 
@@ -37,7 +37,7 @@ def _end_with_owner() -> None:
     os._exit(1)
 
 
-def play(batch: Mapping[str, Any], told: TextIO) -> None:
+def play(batch: Mapping[str, Any], output: TextIO) -> None:
     """A bug that shows in one run is told of that run; the others are played nevertheless."""
     from kcontroller_chaos.campaign.file import load_campaign
     from kcontroller_chaos.catalogue import load_catalogue
@@ -59,7 +59,7 @@ def play(batch: Mapping[str, Any], told: TextIO) -> None:
                 line = asdict(hunter.play(seed))
         except Exception as bug:  # noqa: BLE001 - the owner says it, with the seed
             line = {"seed": seed, "bug": f"{type(bug).__name__}: {bug}"}
-        print(json.dumps({"file": batch["file"], **line}), file=told, flush=True)
+        print(json.dumps({"file": batch["file"], **line}), file=output, flush=True)
 
 
 if __name__ == "__main__":

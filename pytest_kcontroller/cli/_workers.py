@@ -24,7 +24,7 @@ BATCH = 200
 LAST_LINES = 20
 LONGEST_LINE = 1 << 24
 
-Said = dict[str, Any]
+Outcome = dict[str, Any]
 
 
 def encoded(options: Options) -> dict[str, Any]:
@@ -39,19 +39,19 @@ def endless(first: int, jobs: int) -> Iterator[list[int]]:
         first += BATCH * jobs
 
 
-async def play_batches(work: Iterator[Mapping[str, Any]], jobs: int, tell: Callable[[Said], None]) -> None:
+async def play_batches(work: Iterator[Mapping[str, Any]], jobs: int, report: Callable[[Outcome], None]) -> None:
     """Until `work` ends, or cancelled; `tell` gets what each run said. Raises KControllerError: a process failed."""
     async with Nursery() as tasks:
-        for task in [tasks.start(_one_after_the_other(work, tell), name=f"worker {n}") for n in range(jobs)]:
+        for task in [tasks.start(_one_after_the_other(work, report), name=f"worker {n}") for n in range(jobs)]:
             await task
 
 
-async def _one_after_the_other(work: Iterator[Mapping[str, Any]], tell: Callable[[Said], None]) -> None:
+async def _one_after_the_other(work: Iterator[Mapping[str, Any]], report: Callable[[Outcome], None]) -> None:
     for batch in work:
-        await _play(batch, tell)
+        await _play(batch, report)
 
 
-async def _play(batch: Mapping[str, Any], tell: Callable[[Said], None]) -> None:
+async def _play(batch: Mapping[str, Any], report: Callable[[Outcome], None]) -> None:
     pipe = asyncio.subprocess.PIPE
     worker = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "pytest_kcontroller.cli._worker",
@@ -64,7 +64,7 @@ async def _play(batch: Mapping[str, Any], tell: Callable[[Said], None]) -> None:
             reading = tasks.start(_remember(worker.stderr, last), name="stderr")
             worker.stdin.write(json.dumps(batch).encode() + b"\n")
             async for line in worker.stdout:
-                tell(json.loads(line))
+                report(json.loads(line))
             await reading
         status = await worker.wait()
     finally:
@@ -72,8 +72,10 @@ async def _play(batch: Mapping[str, Any], tell: Callable[[Said], None]) -> None:
             worker.kill()
             await worker.wait()
     if status:
-        said = "".join(f"\n    {line}" for line in last) or "\n    (it printed nothing)"
-        raise KControllerError(f"a process that plays runs ended with status {status}; last lines of its output:{said}")
+        output = "".join(f"\n    {line}" for line in last) or "\n    (it printed nothing)"
+        raise KControllerError(
+            f"a process that plays runs ended with status {status}; last lines of its output:{output}"
+        )
 
 
 async def _remember(stream: asyncio.StreamReader, last: deque[str]) -> None:

@@ -60,13 +60,13 @@ def _record(item: Item, failed: str, dry_run: bool) -> dict[str, object]:
 def _text(found: list[Found], failed: dict[Item, str], dry_run: bool) -> list[str]:
     lines, left = [], 0
     for item in (item for each in found for item in each.items):
-        said = f"{item.kind} {item.name}  {_shortened(item.detail)}".rstrip()
+        line = f"{item.kind} {item.name}  {_shortened(item.detail)}".rstrip()
         if item.kept:
-            lines.append(f"kept     {said} ({item.kept})")
+            lines.append(f"kept     {line} ({item.kept})")
         elif item in failed:
-            lines.append(f"FAILED   {said}: {failed[item]}")
+            lines.append(f"FAILED   {line}: {failed[item]}")
         else:
-            lines.append(f"{'found' if dry_run else 'removed':<8} {said} (session {item.session} has ended)")
+            lines.append(f"{'found' if dry_run else 'removed':<8} {line} (session {item.session} has ended)")
         left += not item.kept
     lines += [f"not looked at: {each.kind}: {each.problem}" for each in found if each.problem]
     count = f"{left} leftover{'' if left == 1 else 's'}"

@@ -137,11 +137,11 @@ def _rows(answer: Any) -> list[tuple[str, str]]:
         return [("leader", "nobody: the partition stays as it is")]
     if isinstance(answer, str):
         return [("answer", answer)]
-    told = answer["recipients"]
+    chosen = answer["recipients"]
     return [
         ("leader", str(answer["leader"])),
         ("ISR", _ids(answer["isr"])),
-        ("recipients", "by the rule of the reason" if told is None else _ids(told)),
+        ("recipients", "by the rule of the reason" if chosen is None else _ids(chosen)),
     ]
 
 

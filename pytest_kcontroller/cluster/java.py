@@ -83,8 +83,8 @@ def versions(image: str | None = None) -> dict[str, str]:
 
 def java_version() -> str:
     """Raises what `find_java` raises."""
-    said = subprocess.run([find_java(), "-version"], capture_output=True, text=True, timeout=30, check=False).stderr
-    found = re.search(r'version "([^"]+)"', said)
+    printed = subprocess.run([find_java(), "-version"], capture_output=True, text=True, timeout=30, check=False).stderr
+    found = re.search(r'version "([^"]+)"', printed)
     return found.group(1) if found else "unknown"
 
 

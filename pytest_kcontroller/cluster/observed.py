@@ -211,12 +211,12 @@ class ObservedCluster(ABC):
         # Its session may be about to expire, and then all is to be done again: ZooKeeper's tree does not show that.
         if apart := [status.node for status in answered if status.raw.get("session_state") != "connected"]:
             return f"nodes that are not connected to ZooKeeper: {apart}"
-        told = await gather_all([self.metadata(node) for node in running])
+        by_node = await gather_all([self.metadata(node) for node in running])
         return unconverged(
             tree,
             {status.node: status.session for status in answered},
             {status.node: status.active for status in answered},
-            dict(zip(running, told, strict=True)),
+            dict(zip(running, by_node, strict=True)),
         )
 
     async def _registered(self, node: int) -> str | None:

@@ -26,10 +26,10 @@ class FoundPlugin:
 def survey(modules: Sequence[str], *, stock: Sequence[str], more: Offered) -> list[FoundPlugin]:
     """The stock plugins, those of other packages (`stock`), the installed ones, and `modules`. Raises nothing, whatever a
     plugin does."""
-    return _without_doubles([_look(source, more) for source in sources(modules, stock=stock)])
+    return _without_doubles([_survey(source, more) for source in sources(modules, stock=stock)])
 
 
-def _look(source: Source, more: Offered) -> FoundPlugin:
+def _survey(source: Source, more: Offered) -> FoundPlugin:
     """What the plugin offers when it is alone."""
     manager = new_manager()
     hooks: tuple[str, ...] = ()

@@ -44,7 +44,7 @@ class CrashPoints:
         """Until one of them, the answer, has reached its `count`-th such moment from now on; there it stands."""
         armed = _Armed(point, dict.fromkeys(machines, count), asyncio.get_running_loop().create_future())
         self._armed.append(armed)
-        self._look()
+        self._listen()
         try:
             return await asyncio.shield(armed.reached)
         except asyncio.CancelledError:
@@ -54,9 +54,9 @@ class CrashPoints:
         finally:
             if armed in self._armed:
                 self._armed.remove(armed)
-            self._look()
+            self._listen()
 
-    def _look(self) -> None:
+    def _listen(self) -> None:
         """Nobody looks while nothing is armed: these are hot paths."""
         zookeeper, network = self._world.zookeeper, self._world.network
         points = {armed.point for armed in self._armed}

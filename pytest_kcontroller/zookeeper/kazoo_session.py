@@ -315,8 +315,8 @@ class _Connection(ConnectionHandler):
     def _invoke(self, timeout: float, request: Any, xid: int | None = None) -> Any:
         answer = super()._invoke(timeout, request, xid)
         if isinstance(request, jute.Connect) and answer[0].time_out > 0:
-            said = answer[0]
-            self.session_id, self.password, self.timeout_ms = said.session_id, said.passwd, said.time_out
+            handshake = answer[0]
+            self.session_id, self.password, self.timeout_ms = handshake.session_id, handshake.passwd, handshake.time_out
         return answer
 
     def zk_loop(self) -> None:

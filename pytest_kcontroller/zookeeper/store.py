@@ -341,8 +341,8 @@ class Store:
         """Fills in what is decided; returns what can be sent again. `own`: what the failed multi said, () if nothing."""
         rest = []
         nodes = await self.get_many([op.path for _, op in chunk])
-        for (number, op), node, said in zip(chunk, nodes, own or [None] * len(chunk), strict=True):
-            outcome = _outcome(op, node) or _refusal(op, node, said)
+        for (number, op), node, refused in zip(chunk, nodes, own or [None] * len(chunk), strict=True):
+            outcome = _outcome(op, node) or _refusal(op, node, refused)
             if outcome is None:
                 rest.append((number, op))
             else:
@@ -367,8 +367,8 @@ class Store:
         for number, future in zip(wanted, futures, strict=True):
             try:
                 answers[number] = await future
-            except (NoNodeError, NodeExistsError) as said:
-                answers[number] = said
+            except (NoNodeError, NodeExistsError) as refused:
+                answers[number] = refused
             except ConnectionLossError:
                 lost.append(number)
         if lost:
@@ -443,15 +443,15 @@ def _outcome(op: EachOp, node: Node | None) -> WriteResult | None:
             return None if version in (-1, node.stat.version) else Stale(node)
 
 
-def _refusal(op: EachOp, node: Node | None, said: object) -> WriteResult | None:
+def _refusal(op: EachOp, node: Node | None, refused: object) -> WriteResult | None:
     """What ZooKeeper said of an operation although its znode is as the writer thought; None: that has passed, try again.
 
     Raises what sending again does not help against (UnexpectedZkError).
     """
-    if isinstance(said, UnexpectedZkError):
-        raise said
-    no_parent = isinstance(op, Create) and isinstance(said, NoNodeError | NoChildrenForEphemeralsError)
-    return Stale(node) if no_parent or isinstance(said, NotEmptyError) else None
+    if isinstance(refused, UnexpectedZkError):
+        raise refused
+    no_parent = isinstance(op, Create) and isinstance(refused, NoNodeError | NoChildrenForEphemeralsError)
+    return Stale(node) if no_parent or isinstance(refused, NotEmptyError) else None
 
 
 def _stat_of(answer: object) -> Stat | None:

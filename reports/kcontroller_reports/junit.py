@@ -55,8 +55,8 @@ def _case(suite: ElementTree.Element, run: Run) -> None:
         ElementTree.SubElement(properties, "property", name=key, value=printable(value))
     if (element := _element(run)) is not None:
         reason = printable(f"known: {run.known}" if run.known else run.reason or "the run does not say why")
-        told = ElementTree.SubElement(case, element, message=reason)
+        outcome = ElementTree.SubElement(case, element, message=reason)
         if element != "skipped":
-            told.set("type", run.verdict)
+            outcome.set("type", run.verdict)
         command = replay_command(run.directory, run.seed)
-        told.text = reason if command is None else f"{reason}\n{printable(command)}"
+        outcome.text = reason if command is None else f"{reason}\n{printable(command)}"

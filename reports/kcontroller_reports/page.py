@@ -34,7 +34,7 @@ _FACTS = (
 def page_html(summary: Summary, block: Block) -> str:
     """`report.html` as text. Reads the timelines of the runs that it shows."""
     kinds = Kinds([row.fault.partition(":")[0] for row in summary.fault_kinds])
-    told = make_stories(summary, block, kinds)
+    selected = make_stories(summary, block, kinds)
     times = {row.fault: row.times for row in summary.recovery if row.times}
     environment = Environment(
         loader=PackageLoader("kcontroller_reports"),
@@ -51,12 +51,12 @@ def page_html(summary: Summary, block: Block) -> str:
         block=block,
         summary=summary,
         kinds=kinds,
-        cards=told.cards,
-        lines=block.failures[len(told.cards) :][:SHOWN_LINES],
-        more_failures=max(0, len(block.failures) - len(told.cards) - SHOWN_LINES),
-        stories=told.stories,
-        failing=told.failing,
-        shown_failing=min(told.failing, SHOWN_FAILING_RUNS),
+        cards=selected.cards,
+        lines=block.failures[len(selected.cards) :][:SHOWN_LINES],
+        more_failures=max(0, len(block.failures) - len(selected.cards) - SHOWN_LINES),
+        stories=selected.stories,
+        failing=selected.failing,
+        shown_failing=min(selected.failing, SHOWN_FAILING_RUNS),
         shown_spans=SHOWN_SPANS,
         runs=_runs(summary),
         recovery_ends=RECOVERY_ENDS,

@@ -251,8 +251,8 @@ def faults_of_run(faults: DataFrame) -> DataFrame:
 def recovery_rows(faults: DataFrame) -> DataFrame:
     """One row per kind and mode of fault. What the run says of its recoveries stands: yes, no, nothing to recover."""
     ended = F.col("recovery_us").isNotNull()
-    said = F.coalesce("recovered", F.when(ended, F.lit("yes")).otherwise("no"))
-    recovered = F.when(F.col("start_us").isNotNull(), said)
+    by_now = F.coalesce("recovered", F.when(ended, F.lit("yes")).otherwise("no"))
+    recovered = F.when(F.col("start_us").isNotNull(), by_now)
     took = F.when(ended & (recovered == "yes"), F.col("recovery_us").cast("double")).when(
         recovered != "nothing to recover", F.lit(float("inf"))
     )
@@ -297,13 +297,13 @@ def named_faults(faults: DataFrame) -> DataFrame:
     return faults.withColumn("name", _fault_name()).select(*_FAULT)
 
 
-def _said() -> Column:
+def _reason() -> Column:
     return F.when(F.col("why") != "", F.col("why"))
 
 
 def _failed() -> Column:
     """As `Fault.failed`."""
-    return _said().isNotNull() | F.coalesce(F.col("status").startswith("not-"), F.lit(False))
+    return _reason().isNotNull() | F.coalesce(F.col("status").startswith("not-"), F.lit(False))
 
 
 def _listed(named: DataFrame) -> DataFrame:
@@ -334,7 +334,7 @@ def fault_trouble_rows(named: DataFrame) -> DataFrame:
     """One row per kind and reason of failing."""
     return (
         named.where(_failed())
-        .groupBy(F.col("name").alias("fault"), F.coalesce(_said(), F.col("status")).alias("why"))
+        .groupBy(F.col("name").alias("fault"), F.coalesce(_reason(), F.col("status")).alias("why"))
         .agg(F.count("*").alias("n"), F.min("directory").alias("directory"))
     )
 

@@ -21,11 +21,11 @@ _READY = '{"ready": true'
 
 def facts(entry: Mapping[str, Any]) -> str:
     """An invariant of verdicts.json: its verdict, and a line each for expected, seen, where and witness."""
-    lines = [f"  {key}: {_said(entry[key])}" for key in FACTS if entry.get(key)]
+    lines = [f"  {key}: {_in_words(entry[key])}" for key in FACTS if entry.get(key)]
     return "\n".join([f"{entry['verdict']}: {entry['name']}", *lines])
 
 
-def _said(value: Any) -> str:
+def _in_words(value: Any) -> str:
     return ", ".join(f"{key} {each}" for key, each in value.items()) if isinstance(value, dict) else str(value)
 
 
@@ -69,8 +69,8 @@ def logs(directory: Path, start: RunStart, from_us: int, to_us: int) -> list[tup
         except OSError as bad:
             sections.append((path.name, f"cannot be read: {bad}"))
             continue
-        told = [line for line in lines if line.strip() and not line.startswith(_READY)]
-        shown = list(_between(told, start, from_us, to_us)) if any(map(_TIME.match, told)) else told
+        kept = [line for line in lines if line.strip() and not line.startswith(_READY)]
+        shown = list(_between(kept, start, from_us, to_us)) if any(map(_TIME.match, kept)) else kept
         if shown:
             count = f"the last {LOG_LINES} of {len(shown)}" if len(shown) > LOG_LINES else f"{len(shown)}"
             sections.append((f"{path.name}: {count} lines of that time", "\n".join(shown[-LOG_LINES:])))

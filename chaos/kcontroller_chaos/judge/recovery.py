@@ -98,8 +98,8 @@ def recovery(
 
 def _effect(fault: dict[str, Any]) -> int:
     """When the fault had its effect by its evidence; the engine saw it a moment later."""
-    told = (fault["evidence"] or {}).get("t_us")
-    return int(told) if isinstance(told, int) else int(fault["observed_us"])
+    evident_us = (fault["evidence"] or {}).get("t_us")
+    return int(evident_us) if isinstance(evident_us, int) else int(fault["observed_us"])
 
 
 def _begin(fault: dict[str, Any]) -> int:

@@ -10,10 +10,10 @@ SEAM = "controller.told-of-removal"
 
 def only_the_leader(replicas: tuple[int, ...], broker: int, state: LeaderAndIsr) -> list[int]:
     """The leader, if there is one; the other followers keep the old leader epoch."""
-    told = [r for r in replicas if r == state.leader]
-    if told == original(SEAM)(replicas, broker, state):
+    recipients = [r for r in replicas if r == state.leader]
+    if recipients == original(SEAM)(replicas, broker, state):
         unchanged(SEAM)
-    return told
+    return recipients
 
 
 MUTANT = Mutant(

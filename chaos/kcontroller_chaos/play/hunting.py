@@ -91,5 +91,5 @@ class Hunter:
 
 def fingerprint(found: Mapping[str, Any]) -> str:
     """Of what a run's verdicts say, whether it was kept or not: the same run has the same."""
-    said = {name: found[name] for name in ("overall", "invariants", "elections", "recovery")}
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    facts = {name: found[name] for name in ("overall", "invariants", "elections", "recovery")}
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()

@@ -230,7 +230,7 @@ def _versions(options: Options) -> dict[str, str]:
 def _commit() -> str | None:
     """The commit of the checkout that this runs in."""
     try:
-        said = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=False)
+        printed = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return said.stdout.strip() or None if said.returncode == 0 else None
+    return printed.stdout.strip() or None if printed.returncode == 0 else None

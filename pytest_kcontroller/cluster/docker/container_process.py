@@ -32,15 +32,15 @@ def main() -> int:
     from docker.errors import DockerException
 
     try:
-        tell(status, phase="looking for a Docker engine")
+        report_to(status, phase="looking for a Docker engine")
         with engine() as client:
             get_image(client, spec.image, status)
             if owner_is_silent(owner):
                 run(client, spec, owner, status)
     except (EnvironmentError_, UsageError) as failed:
-        tell(status, error=failed.what, hint=failed.hint)
+        report_to(status, error=failed.what, hint=failed.hint)
     except (DockerException, OSError) as refused:
-        tell(status, error=f"the engine refused: {getattr(refused, 'explanation', None) or refused}", hint="")
+        report_to(status, error=f"the engine refused: {getattr(refused, 'explanation', None) or refused}", hint="")
     return leave(owner, spec)
 
 
@@ -51,7 +51,7 @@ def get_image(client: Any, image: str, status: int) -> None:
         client.images.get(image)
         return
     except ImageNotFound:
-        tell(status, phase=f"pulling the image {image}")
+        report_to(status, phase=f"pulling the image {image}")
     try:
         client.images.pull(image)
     except APIError as refused:
@@ -63,7 +63,7 @@ def get_image(client: Any, image: str, status: int) -> None:
 
 def run(client: Any, spec: ContainerSpec, owner: int, status: int) -> None:
     """Until the container ends, or its owner orders it to, or dies."""
-    tell(status, phase="the container starts")
+    report_to(status, phase="the container starts")
     container = client.containers.create(
         spec.image,
         name=spec.name,
@@ -84,7 +84,7 @@ def run(client: Any, spec: ContainerSpec, owner: int, status: int) -> None:
             thread.start()
         published = container.ports.get(f"{spec.port}/tcp")
         if published:  # a container that has ended already has none
-            tell(status, port=int(published[0]["HostPort"]))
+            report_to(status, port=int(published[0]["HostPort"]))
         ready, _, _ = select.select([owner, wake_read], [], [])
         if owner in ready:
             let_files_be_removed(container, spec)
@@ -116,7 +116,7 @@ def wait_end(container: Any, copying: threading.Thread, status: int, wake: int) 
     """Tells of its end when its last lines are in the log."""
     code = container.wait()["StatusCode"]
     copying.join(LOG_END_S)
-    tell(status, status=code)
+    report_to(status, status=code)
     os.write(wake, b"e")
 
 
@@ -140,9 +140,9 @@ def leave(owner: int, spec: ContainerSpec) -> int:
     return 0
 
 
-def tell(to: int, **said: object) -> None:
+def report_to(to: int, **report: object) -> None:
     with contextlib.suppress(BrokenPipeError):  # the owner is gone: `leave` will see it
-        os.write(to, json.dumps(said).encode() + b"\n")
+        os.write(to, json.dumps(report).encode() + b"\n")
 
 
 if __name__ == "__main__":

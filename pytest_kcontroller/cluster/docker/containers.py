@@ -90,7 +90,7 @@ class Contained:
         """The container's own status, once it has ended."""
         self._process, self._owner_pipe = process, owner_pipe
         self._ended: asyncio.Task[None] | None = None
-        self._said = asyncio.Event()
+        self._changed = asyncio.Event()
 
     @classmethod
     async def start(cls, spec: ContainerSpec, *, log: Path) -> Self:
@@ -109,18 +109,18 @@ class Contained:
 
     async def _listen(self, reader: asyncio.StreamReader) -> None:
         while line := await reader.readline():
-            said = json.loads(line)
-            self.phase = said.get("phase", self.phase)
-            if "error" in said:
-                self.error = said["error"], said["hint"]
-            if "port" in said:
-                self.address = Address("127.0.0.1", said["port"])
-            self.returncode = said.get("status", self.returncode)
-            self._said.set()
+            report = json.loads(line)
+            self.phase = report.get("phase", self.phase)
+            if "error" in report:
+                self.error = report["error"], report["hint"]
+            if "port" in report:
+                self.address = Address("127.0.0.1", report["port"])
+            self.returncode = report.get("status", self.returncode)
+            self._changed.set()
         await self._process.wait()
         if self.returncode is None and self.error is None:
             self.error = f"the process that looks after {self.name} ended", ""
-        self._said.set()
+        self._changed.set()
 
     async def wait_running(self) -> None:
         """Until it runs, or has ended, or `error` says why it cannot. Pulling its image can take minutes."""
@@ -133,8 +133,8 @@ class Contained:
 
     async def _until(self, enough: Callable[[], bool]) -> None:
         while self.returncode is None and self.error is None and not enough():
-            self._said.clear()
-            await self._said.wait()
+            self._changed.clear()
+            await self._changed.wait()
 
     async def stop(self) -> None:
         """Ends and removes the container. Idempotent; goes on to the end when cancelled.

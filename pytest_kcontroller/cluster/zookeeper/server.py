@@ -74,8 +74,8 @@ class ZooKeeper(ABC):
 
     async def version(self) -> str:
         """As the server itself says, `3.9.3`; "unknown" if it does not."""
-        said = re.match(r"Zookeeper version: (\d[\d.]*\d)", await self.four_letter_word("srvr"))
-        return said.group(1) if said else "unknown"
+        matched = re.match(r"Zookeeper version: (\d[\d.]*\d)", await self.four_letter_word("srvr"))
+        return matched.group(1) if matched else "unknown"
 
     async def session_timeouts_ms(self) -> dict[int, int]:
         """Session id -> negotiated time-out of every connected session, as the server itself says (`cons`)."""

@@ -87,13 +87,13 @@ class FaultEvent(EngineEvent):
     fault_kind: str
     mode: str | None
     node: int | None
-    said: ClassVar[str]
+    stage: ClassVar[str]
 
     def sentence(self, focus: Focus = NOWHERE) -> str:
         name = f"{self.fault} ({self.fault_kind}{f':{self.mode}' if self.mode else ''}"
         name += f" on node {self.node})" if self.node is not None else ")"
         why = getattr(self, "why", None)
-        return f"fault {name}: {self.said}" + (f", {why}" if why else "")
+        return f"fault {name}: {self.stage}" + (f", {why}" if why else "")
 
 
 FaultKind = Annotated[str, About("the kind of a fault: kill, partition ...")]
@@ -106,7 +106,7 @@ class FaultAsked(FaultEvent):
     """Its moment has come."""
 
     kind = "fault.asked"
-    said = "asked"
+    stage = "asked"
     fault: Fault
     fault_kind: FaultKind
     mode: Mode
@@ -122,7 +122,7 @@ class FaultApplied(FaultEvent):
     """It has been injected."""
 
     kind = "fault.applied"
-    said = "applied"
+    stage = "applied"
     fault: Fault
     fault_kind: FaultKind
     mode: Mode
@@ -136,7 +136,7 @@ class FaultObserved(FaultEvent):
     """It has its effect, by other means than it was injected with."""
 
     kind = "fault.observed"
-    said = "observed"
+    stage = "observed"
     fault: Fault
     fault_kind: FaultKind
     mode: Mode
@@ -151,7 +151,7 @@ class FaultHealed(FaultEvent):
     """It has been taken back."""
 
     kind = "fault.healed"
-    said = "healed"
+    stage = "healed"
     fault: Fault
     fault_kind: FaultKind
     mode: Mode
@@ -165,7 +165,7 @@ class FaultNotApplied(FaultEvent):
     """It could not be injected."""
 
     kind = "fault.not-applied"
-    said = "not applied"
+    stage = "not applied"
     fault: Fault
     fault_kind: FaultKind
     mode: Mode
@@ -180,7 +180,7 @@ class FaultNotObserved(FaultEvent):
     """There was no evidence of its effect in time."""
 
     kind = "fault.not-observed"
-    said = "not observed"
+    stage = "not observed"
     fault: Fault
     fault_kind: FaultKind
     mode: Mode
@@ -195,7 +195,7 @@ class FaultNotHealed(FaultEvent):
     """It could not be taken back."""
 
     kind = "fault.not-healed"
-    said = "not healed"
+    stage = "not healed"
     fault: Fault
     fault_kind: FaultKind
     mode: Mode
@@ -210,7 +210,7 @@ class FaultSkipped(FaultEvent):
     """One with `if_possible`, as drawn ones are, had nothing to hit: nothing has failed."""
 
     kind = "fault.skipped"
-    said = "skipped"
+    stage = "skipped"
     fault: Fault
     fault_kind: FaultKind
     mode: Mode
@@ -240,7 +240,7 @@ class AdminEvent(EngineEvent):
     op: str
     action: str
     arguments: Mapping[str, Any]
-    said: ClassVar[str]
+    stage: ClassVar[str]
 
     def fields(self) -> dict[str, object]:
         """The arguments are fields of their own."""
@@ -258,7 +258,7 @@ class AdminEvent(EngineEvent):
 
     def sentence(self, focus: Focus = NOWHERE) -> str:
         error = getattr(self, "error", None)
-        return f"admin {self.action} {self.op}: {self.said}" + (f", {error}" if error else "")
+        return f"admin {self.action} {self.op}: {self.stage}" + (f", {error}" if error else "")
 
 
 Action = Annotated[str, About("what is done: create_topic ...")]
@@ -270,7 +270,7 @@ class AdminInvoke(AdminEvent):
     """An admin action begins."""
 
     kind = "admin.invoke"
-    said = "invoke"
+    stage = "invoke"
     op: Op
     action: Action
     arguments: Arguments
@@ -281,7 +281,7 @@ class AdminOk(AdminEvent):
     """It has been done."""
 
     kind = "admin.ok"
-    said = "ok"
+    stage = "ok"
     op: Op
     action: Action
     arguments: Arguments
@@ -292,7 +292,7 @@ class AdminFail(AdminEvent):
     """It has been refused, and has not happened."""
 
     kind = "admin.fail"
-    said = "fail"
+    stage = "fail"
     op: Op
     action: Action
     arguments: Arguments
@@ -304,7 +304,7 @@ class AdminInfo(AdminEvent):
     """It may have happened, or not."""
 
     kind = "admin.info"
-    said = "info"
+    stage = "info"
     op: Op
     action: Action
     arguments: Arguments

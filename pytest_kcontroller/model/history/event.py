@@ -177,13 +177,13 @@ class Batch(HistoryEvent):
         return super().of(line)
 
     def sentence(self, focus: Focus = NOWHERE) -> str:
-        told = [_Words(row) for row in rows(self.fields())]
-        if len(told) == 1:
-            return self.one.format_map(told[0])
-        told.sort(key=lambda row: row["tp"] != focus.partition)
-        named = [self.each.format_map(row) for row in told[:PARTITIONS_NAMED]]
-        more = [f"{len(told) - PARTITIONS_NAMED} more"] if len(told) > PARTITIONS_NAMED else []
-        shared = _Words({**self.fields(), "count": len(told)})
+        words = [_Words(row) for row in rows(self.fields())]
+        if len(words) == 1:
+            return self.one.format_map(words[0])
+        words.sort(key=lambda row: row["tp"] != focus.partition)
+        named = [self.each.format_map(row) for row in words[:PARTITIONS_NAMED]]
+        more = [f"{len(words) - PARTITIONS_NAMED} more"] if len(words) > PARTITIONS_NAMED else []
+        shared = _Words({**self.fields(), "count": len(words)})
         return f"{self.text.format_map(shared)}: {', '.join([*named, *more])}"
 
 

@@ -185,11 +185,11 @@ class SimZooKeeper:
         expired_ms = session.touched_us // 1000 + session.timeout_ms
         due_us = (expired_ms // self._tick_ms + 1) * self._tick_ms * 1000
         if due_us > self.scheduler.now_us:
-            self.loop.call_at(due_us / 1e6, self._look, session)
+            self.loop.call_at(due_us / 1e6, self._watch_on, session)
         else:
             self._end(session, cxid=0)
 
-    def _look(self, session: ServerSession) -> None:
+    def _watch_on(self, session: ServerSession) -> None:
         if session.id in self.sessions and not session.closing:
             self._watch_over(session)
 

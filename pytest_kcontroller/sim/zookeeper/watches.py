@@ -28,10 +28,10 @@ class Watches:
 
     def fire(self, kind: WatchKind, path: str) -> None:
         """A deletion tells whoever watches the data and the children of a path once."""
-        told = self._take(path, children=False) if kind != WatchKind.CHILDREN else {}
+        woken = self._take(path, children=False) if kind != WatchKind.CHILDREN else {}
         if kind in (WatchKind.CHILDREN, WatchKind.DELETED):
-            told = told | self._take(path, children=True)
-        for watcher in told:
+            woken = woken | self._take(path, children=True)
+        for watcher in woken:
             watcher.event(kind, path)
 
     def forget(self, watcher: Watcher) -> None:
