@@ -76,7 +76,7 @@ def both() -> Iterator[tuple[Server, Server]]:
 
 
 @pytest.mark.skipif(not REAL, reason="no real toxiproxy server")
-@settings(max_examples=400, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(st.lists(requests, min_size=2, max_size=12))
 def test_random_requests_are_answered_alike(both: tuple[Server, Server], sequence: list[Request]) -> None:
     sequence = [*sequence, ("GET", "/proxies", None)]

@@ -14,6 +14,7 @@ from tests.tools.toxiproxy_servers import (
     Server,
     Upstream,
     embedded,
+    silent,
 )
 
 
@@ -61,6 +62,41 @@ def test_a_slicer_that_ends_the_real_server_is_refused(upstream: Upstream, avera
         words = "slicer needs average_size + size_variation >= 1 and size_variation <= average_size + 1"
         server.fails(400, f"bad request body: {words}", "POST", "/proxies/p/toxics", toxic)
         assert server.call("GET", "/proxies/p/toxics").json() == []
+
+
+def test_a_negative_rate_ends_the_real_server_and_passes_nothing_here(upstream: Upstream) -> None:
+    with embedded() as server:
+        wanted = {"name": "p", "upstream": upstream.address, "listen": "127.0.0.1:0"}
+        listen = server.call("POST", "/proxies", wanted).json()["listen"]
+        toxic = {"type": "bandwidth", "stream": "upstream", "attributes": {"rate": -1}}
+        assert server.call("POST", "/proxies/p/toxics", toxic).status_code == 200
+        silent(*upstream.connect(listen))
+
+
+def test_a_proxy_with_a_slash_in_its_name_is_shown_and_deleted() -> None:
+    """The real server makes it, and has no path to it."""
+    with embedded() as server:
+        wanted = {"name": "a/b", "upstream": "127.0.0.1:1", "listen": "127.0.0.1:0"}
+        assert server.call("POST", "/proxies", wanted).status_code == 201
+        assert server.call("GET", "/proxies/a%2Fb").json()["name"] == "a/b"
+        assert server.call("DELETE", "/proxies/a%2Fb").status_code == 204
+        assert server.call("GET", "/proxies").json() == {}
+
+
+def test_an_update_that_is_refused_changes_nothing() -> None:
+    """The real server keeps the attributes before the wrong one."""
+    with embedded() as server:
+        server.call("POST", "/proxies", {"name": "p", "upstream": "127.0.0.1:1", "listen": "127.0.0.1:0"})
+        toxic = server.call("POST", "/proxies/p/toxics", {"type": "latency", "attributes": {"latency": 1}}).json()
+        for change in ({"attributes": {"latency": 5, "jitter": "x"}}, {"attributes": {"latency": 5}, "toxicity": "x"}):
+            assert server.call("PATCH", "/proxies/p/toxics/latency_downstream", change).status_code == 400
+            assert server.call("GET", "/proxies/p/toxics").json() == [toxic]
+
+
+def test_a_long_list_of_proxies_is_one_request() -> None:
+    with embedded() as server:
+        entry = {"name": "p", "upstream": "127.0.0.1:1", "listen": "127.0.0.1:0", "unknown": "x" * 3_000_000}
+        assert server.call("POST", "/populate", [entry]).status_code == 201
 
 
 def test_toxicity_is_drawn_from_the_seed(upstream: Upstream) -> None:
