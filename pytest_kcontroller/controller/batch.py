@@ -111,8 +111,8 @@ class Batch:
 
     def stop_replicas(self, broker: int, tps: Iterable[TopicPartition], *, delete: bool) -> None:
         if broker >= 0:
-            stopped = self._stop.setdefault(broker, {})
             for tp in tps:
+                stopped = self._stop.setdefault(broker, {})
                 stopped[tp] = delete or stopped.get(tp, False)
 
     def build(self) -> Iterator[tuple[int, BrokerRequest]]:

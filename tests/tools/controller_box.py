@@ -86,8 +86,8 @@ NODE = 1
 CONTROLLER_HOST, OUTSIDE = "controller", "outside"
 """The two processes: the controller's, and that of everybody else who writes into ZooKeeper."""
 SESSION_MS = 60_000
-QUIET_US = 2_000
-"""Nothing has run for so long: nobody has anything to do. Four round trips to ZooKeeper."""
+QUIET_US = 300_000
+"""Nothing has run for so long: nobody has anything to do. A client looks for ZooKeeper again sooner than that."""
 
 _STOCK = load_plugins(installed=False).selectors_for({})
 
@@ -117,7 +117,7 @@ class ControllerBox:
         self._chunk_ops = chunk_ops
         self._runtime = self._world.runtime(self._loop, CONTROLLER_HOST, session_timeout_ms=SESSION_MS)
         self.controller = Controller(
-            self._runtime, NODE, config or {}, selectors, _STOCK, lambda _: None, channels=self._make_channels
+            self._runtime, NODE, config or {}, selectors, _STOCK, lambda _: None, channels=self.make_channels
         )
         self.terms: list[RecordingChannels] = []
         """The channels of each term, the newest last."""
@@ -184,6 +184,10 @@ class ControllerBox:
             Create(CONTROLLER, encode_controller(by, 0), ephemeral=True),
             SetData(CONTROLLER_EPOCH, encode_controller_epoch(int(node.data) + 1)),
         )
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """In the controller's process, beside its consumer: for tests of what an active controller is made of."""
+        return self._scheduler.run_until_complete(self._loop.create_task(work, name="test"))
 
     # --- what others do in ZooKeeper
 
@@ -398,7 +402,8 @@ class ControllerBox:
 
     # --- inside
 
-    def _make_channels(self, answered: Answered) -> RecordingChannels:
+    def make_channels(self, answered: Answered) -> RecordingChannels:
+        """Of a new term."""
         self.terms.append(RecordingChannels(answered, self._sent))
         return self.terms[-1]
 

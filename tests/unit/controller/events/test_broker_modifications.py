@@ -1,0 +1,33 @@
+"""BrokerModifications: a broker listens elsewhere, in the same registration."""
+
+from __future__ import annotations
+
+from tests.tools.controller_box import ControllerBox
+
+
+def test_everybody_hears_of_the_new_address_and_only_that_broker_is_read(box: ControllerBox) -> None:
+    box.create_topic("t", [[1, 2]])
+    box.start()
+    box.forget()
+    box.move_broker(2, 9999)
+    assert box.reads() == ["/brokers/ids/2"]
+    assert box.recipients("UpdateMetadata") == {1: [], 2: [], 3: []}
+    live = {broker.id: broker.endpoints[0].port for broker in box.sent("UpdateMetadata")[0].request.live_brokers}
+    assert live == {1: 9001, 2: 9999, 3: 9003}
+    assert box.terms[-1].brokers[2].address.port == 9999
+    assert box.written() == []
+
+
+def test_the_same_data_again_is_nothing_new(box: ControllerBox) -> None:
+    box.start()
+    box.forget()
+    box.move_broker(2, 9002)
+    assert box.sent() == []
+
+
+def test_it_is_still_watched_afterwards(box: ControllerBox) -> None:
+    box.start()
+    box.move_broker(2, 9998)
+    box.forget()
+    box.move_broker(2, 9999)
+    assert box.terms[-1].brokers[2].address.port == 9999
