@@ -1,4 +1,7 @@
-"""Winning /controller: one multi creates it and raises the epoch, as since Kafka 2.1 (KAFKA-6082)."""
+"""Winning /controller: one multi creates it and raises the epoch, as since Kafka 2.1 (KAFKA-6082).
+
+Source: kafka.zk.KafkaZkClient.registerControllerAndIncrementControllerEpoch (3.9).
+"""
 
 from __future__ import annotations
 

@@ -18,7 +18,8 @@ from pytest_kcontroller.controller.event_queue import EventQueue
 from pytest_kcontroller.controller.events.alter_partition import AlterPartition
 from pytest_kcontroller.controller.events.controlled_shutdown import ControlledShutdown
 from pytest_kcontroller.controller.events.event import Event, RequestEvent
-from pytest_kcontroller.controller.events.session import Expire, announce_session
+from pytest_kcontroller.controller.events.expire import Expire
+from pytest_kcontroller.controller.events.register_broker_and_reelect import announce_session
 from pytest_kcontroller.controller.events.watches import event_of
 from pytest_kcontroller.controller.failover import fail_over
 from pytest_kcontroller.controller.failures import consequence, log_failure

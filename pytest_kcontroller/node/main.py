@@ -177,24 +177,18 @@ class Node:
     async def _open(self) -> Store:
         """A new session and its store. What its predecessor still says is not listened to any more."""
         self._ended = ended = asyncio.Event()
-        opened: list[Store] = []
 
-        def listener(event: SessionEvent) -> None:
-            if opened:
-                opened[0].handle(event)
-
-        def on_event(event: SessionEvent) -> None:
+        def on_event(store: Store, event: SessionEvent) -> None:
             if isinstance(event, StateEvent):
-                self._record_state(event.state, opened[0].session)
+                self._record_state(event.state, store.session)
                 if event.state in (SessionState.EXPIRED, SessionState.CLOSED):
                     ended.set()
                     self._end_farewell()
             if ended is self._ended:
                 self._controller.on_zookeeper_event(event)
 
-        session = await self._runtime.zookeeper.open(listener)
-        opened.append(store := Store(session, on_event=on_event))
-        self._session = session
+        store = await Store.open(self._runtime.zookeeper, on_event)
+        self._session = session = store.session
         self._record_state(session.state, session)
         if session.state == SessionState.EXPIRED:
             ended.set()

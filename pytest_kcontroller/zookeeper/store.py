@@ -48,6 +48,7 @@ from pytest_kcontroller.zookeeper.session import (
     WatchEvent,
     WatchKind,
     WriteOp,
+    ZkConnector,
     ZkError,
     ZkSession,
 )
@@ -128,6 +129,19 @@ class Store:
         if session.state == SessionState.CONNECTED:
             self._connected.set()
         self._armed: dict[_Watch, Stat | None] = {}
+
+    @classmethod
+    async def open(cls, zookeeper: ZkConnector, on_event: Callable[[Store, SessionEvent], None]) -> Store:
+        """A new session and its store. What the session says before this returns is in its state."""
+        opened: list[Store] = []
+
+        def listener(event: SessionEvent) -> None:
+            if opened:
+                opened[0].handle(event)
+
+        store = cls(await zookeeper.open(listener), on_event=lambda event: on_event(store, event))
+        opened.append(store)
+        return store
 
     # --- events: the session's listener passes all of them through here
 

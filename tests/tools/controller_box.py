@@ -250,6 +250,12 @@ class ControllerBox:
         """Somebody else overwrites a partition's state."""
         self.write(SetData(state_path(partition(name)), encode_state(state)))
 
+    def act(self, work: Coroutine[Any, Any, T]) -> T:
+        """Runs `work` in the controller's process, as one of its events would, and gives its result."""
+        task = self._loop.create_task(work, name="act")
+        self.settle()
+        return task.result()
+
     # --- requests to the controller
 
     def ask(self, request: Any) -> asyncio.Task[Any]:

@@ -2,8 +2,10 @@
 
 event                 what all of them are, those of an active controller, those that somebody waits for
 watches               which event a watch puts into the queue
-controller_change     /controller was created or changed, or deleted (Reelect)
-session               a session has ended (Expire), or there is a new one (RegisterBrokerAndReelect)
+controller_change     /controller was created or changed
+reelect               /controller was deleted
+expire                the session has ended
+register_broker_and_reelect  there is a new session
 broker_change         brokers came, went, or were away for a moment
 broker_modifications  one broker has registered another address
 topic_change          topics came or went

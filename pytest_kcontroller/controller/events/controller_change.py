@@ -1,4 +1,4 @@
-"""ControllerChange and Reelect: /controller was created or changed; it was deleted."""
+"""ControllerChange: /controller was created or changed."""
 
 from __future__ import annotations
 
@@ -20,15 +20,3 @@ class ControllerChange(Event):
 
     async def handle(self, controller: Controller) -> None:
         await controller.resign_if_moved()
-
-
-@dataclass(frozen=True, slots=True)
-class Reelect(Event):
-    """Source: KafkaController.processReelect."""
-
-    name = "Reelect"
-    metric = "ControllerChangeRateAndTimeMs"
-
-    async def handle(self, controller: Controller) -> None:
-        await controller.resign_if_moved()
-        await controller.elect()

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from pytest_kcontroller.controller.events.broker_change import BrokerChange
 from pytest_kcontroller.controller.events.broker_modifications import BrokerModifications
-from pytest_kcontroller.controller.events.controller_change import ControllerChange, Reelect
+from pytest_kcontroller.controller.events.controller_change import ControllerChange
 from pytest_kcontroller.controller.events.event import Event
 from pytest_kcontroller.controller.events.partition_modifications import PartitionModifications
+from pytest_kcontroller.controller.events.reelect import Reelect
 from pytest_kcontroller.controller.events.topic_change import TopicChange
 from pytest_kcontroller.zookeeper.session import WatchEvent, WatchKind
 from pytest_kcontroller.zookeeper.znodes import BROKER_IDS, CONTROLLER, TOPICS

@@ -1,4 +1,4 @@
-"""Expire and RegisterBrokerAndReelect: a session has ended; there is a new one."""
+"""Expire: the session has ended."""
 
 from __future__ import annotations
 
@@ -27,26 +27,8 @@ class Expire(Event):
         self.processed.set()
 
 
-@dataclass(frozen=True, slots=True)
-class RegisterBrokerAndReelect(Event):
-    """Source: KafkaController.processRegisterBrokerAndReelect. The broker has been registered by then."""
-
-    name = "RegisterBrokerAndReelect"
-    metric = "ControllerChangeRateAndTimeMs"
-
-    async def handle(self, controller: Controller) -> None:
-        await controller.resign_if_moved()
-        await controller.elect()
-
-
 @seam("controller.end-session")
 def end_session(controller: Controller) -> None:
     """A term ends with its session."""
     controller.resign("the session expired")
     controller.leave_session()
-
-
-@seam("controller.announce-session")
-def announce_session(controller: Controller) -> None:
-    """KAFKA-4229: one event for a session, however many ended before it came to that."""
-    controller.put(RegisterBrokerAndReelect())
