@@ -68,21 +68,21 @@ class End(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.has_room = True  # for what nobody reads any more
         if self.outgoing is not None and self.incoming is not None:
-            self.incoming.let_read()
+            self.incoming.pause_or_resume()
             self.outgoing.end()
             self.outgoing.connection.lost(self)
 
     def pause_writing(self) -> None:
         self.has_room = False
         if self.incoming is not None:
-            self.incoming.let_read()
+            self.incoming.pause_or_resume()
 
     def resume_writing(self) -> None:
         self.has_room = True
         if self.incoming is not None:
-            self.incoming.let_read()
+            self.incoming.pause_or_resume()
 
-    def linger_not(self) -> None:
+    def reset_when_closed(self) -> None:
         """Whatever closes it, it ends with RST."""
         self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
 
@@ -139,7 +139,7 @@ class Stage:
 
 
 class Line:
-    """One direction of a connection. Its reader is paused until `let_read`."""
+    """One direction of a connection. Its reader is paused until `pause_or_resume`."""
 
     def __init__(self, connection: Connection, source: End, sink: End, toxics: Sequence[Placed]) -> None:
         self.connection = connection
@@ -155,7 +155,7 @@ class Line:
             stage.start()
 
     def _append(self, placed: Placed) -> Stage:
-        pipe = Pipe(placed.toxic.buffer, self.let_read)
+        pipe = Pipe(placed.toxic.buffer, self.pause_or_resume)
         if self._stages:
             self._stages[-1].stub.sink = pipe
         rng = self.connection.rng
@@ -174,7 +174,7 @@ class Line:
         for at in range(0, len(data), CHUNK):
             first.push(Chunk(data[at : at + CHUNK], now))
         if first.is_full:
-            self.let_read()
+            self.pause_or_resume()
 
     def end(self) -> None:
         """The source has no more. Idempotent."""
@@ -186,7 +186,7 @@ class Line:
         else:
             self._outlet.push(None)
 
-    def let_read(self) -> None:
+    def pause_or_resume(self) -> None:
         """The source reads while there is room for it, and nothing after its end."""
         if self._sink.has_room:
             self._outlet.wake()
@@ -209,7 +209,7 @@ class Line:
         elif last is not None:
             self._start(last)
         self._start(stage)
-        self.let_read()
+        self.pause_or_resume()
 
     async def update(self, placed: Placed) -> None:
         at = self._at(placed)
@@ -237,7 +237,7 @@ class Line:
         del self._stages[at]
         if before is not None and not before.has_ended:
             self._start(before)
-        self.let_read()
+        self.pause_or_resume()
 
     def _at(self, placed: Placed) -> int | None:
         return next((at for at, stage in enumerate(self._stages) if stage.placed is placed), None)
@@ -268,14 +268,14 @@ class Connection:
         self._open = [client, upstream]
         if any(isinstance(placed.toxic, ResetPeer) for placed in toxics):
             for end in self._open:
-                end.linger_not()
+                end.reset_when_closed()
         at = {stream: [placed for placed in toxics if placed.direction == stream] for stream in STREAMS}
         self._lines = {
             "upstream": Line(self, client, upstream, at["upstream"]),
             "downstream": Line(self, upstream, client, at["downstream"]),
         }
         for line in self._lines.values():
-            line.let_read()
+            line.pause_or_resume()
 
     def line(self, placed: Placed) -> Line:
         """The one that the toxic is on."""
