@@ -59,7 +59,9 @@ class AssignmentStrategy(Protocol):
     def assign(self, request: AssignmentRequest, draw: Callable[[int], int]) -> Mapping[int, tuple[int, ...]]:
         """Partition -> replicas, preferred first. `draw(n)` gives a number in 0..n-1 from the run's seed.
 
-        Raises AssignmentError if there is no answer.
+        Raises AssignmentError if there is no answer: the topic is refused. The answer is checked before it is written: every
+        partition once, so many replicas on as many brokers that are there. A bad answer, and another exception, is recorded
+        as `strategy.bad-answer` with the strategy's name, and the stock strategy `striped` decides.
         """
         ...
 

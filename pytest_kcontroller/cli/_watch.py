@@ -90,7 +90,11 @@ async def play(settings: ClusterSettings, directory: Path, topics: list[Topic], 
             connector = KazooConnector(str(cluster.zookeeper.address), timeout_ms=SESSION_MS)
             session = await connector.open(watcher.heard)
             for topic in topics:
-                await cluster.create_topic(topic.name, partitions=topic.partitions, replication_factor=topic.replicas)
+                bad_answer = await cluster.create_topic(
+                    topic.name, partitions=topic.partitions, replication_factor=topic.replicas
+                )
+                if bad_answer is not None:
+                    print(f"{bad_answer.sentence()}; striped decided", flush=True)
             await cluster.wait_for_controller(timeout_s=scaled(WAIT_S))
             await cluster.wait_until_converged(timeout_s=scaled(WAIT_S))
             print("\n".join(await _shown(cluster, topics)), flush=True)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from pytest_kcontroller.cluster.tree import Tree
 from pytest_kcontroller.model import history
 from pytest_kcontroller.model.cluster import Address, TopicPartition
+from pytest_kcontroller.model.history import StrategyBadAnswer
 from pytest_kcontroller.runtime.ports import Transport
 from pytest_kcontroller.zookeeper.session import ZkSession
 
@@ -133,8 +134,11 @@ class Cluster(Protocol):
         replication_factor: int = 1,
         assignment: Mapping[int, Sequence[int]] | None = None,
         topic_id: bool = True,
-    ) -> None:
-        """As Kafka's tools do; without `topic_id` as those before Kafka 2.8 did, so that the controller gives it an id."""
+    ) -> StrategyBadAnswer | None:
+        """As Kafka's tools do; without `topic_id` as those before Kafka 2.8 did, so that the controller gives it an id.
+
+        The event, to be recorded, says that the strategy's answer could not be used, and the stock one decided. Raises
+        AssignmentError if a strategy refuses, UsageError if the topic exists."""
         ...
 
     async def tree(self) -> Tree: ...

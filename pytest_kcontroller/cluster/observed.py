@@ -18,6 +18,7 @@ from pytest_kcontroller.cluster.topics import assign, write_topic
 from pytest_kcontroller.cluster.tree import Tree, read_leader, read_tree, unconverged
 from pytest_kcontroller.errors import EnvironmentError_, NotOnThisBackend
 from pytest_kcontroller.model.cluster import TopicPartition
+from pytest_kcontroller.model.history import StrategyBadAnswer
 from pytest_kcontroller.plugin.manager import Plugins, load_plugins
 from pytest_kcontroller.runtime.rng import NamedRng
 from pytest_kcontroller.zookeeper.session import (
@@ -35,6 +36,9 @@ CLOSE_S = 5.0
 """A node that has been relieved closes its session and ends, on a busy host too."""
 POLL_S = 0.02
 """How often a wait looks at the observed state."""
+
+STOCK_STRATEGY = "striped"
+"""What decides where the chosen assignment strategy gave an answer that cannot be used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,19 +118,29 @@ class ObservedCluster(ABC):
         replication_factor: int = 1,
         assignment: Mapping[int, Sequence[int]] | None = None,
         topic_id: bool = True,
-    ) -> None:
+    ) -> StrategyBadAnswer | None:
         """Replicas by `assignment`, or by the strategy of the settings on the registered brokers."""
+        bad_answer = None
         if assignment is None:
             strategy = self._plugins.assignments.make(self.settings.assignment)
-            tree = await self.tree()
-            assignment = assign(
-                tree, strategy, self._draw, partitions=partitions, replication_factor=replication_factor
+            stock = self._plugins.assignments.make(STOCK_STRATEGY)
+            assigned = assign(
+                await self.tree(),
+                strategy,
+                stock,
+                self._draw,
+                partitions=partitions,
+                replication_factor=replication_factor,
             )
+            assignment = assigned.replicas
+            if assigned.bad_answer is not None:
+                bad_answer = StrategyBadAnswer(plugin=strategy.name, topic=name, why=assigned.bad_answer)
         try:
             await write_topic(self.admin, name, assignment, self._draw, topic_id=topic_id)
         except SessionExpiredError:
             await self.renew_admin()
             raise EnvironmentError_(f"the harness's session ended while the topic {name!r} was created") from None
+        return bad_answer
 
     # --- waiting
 

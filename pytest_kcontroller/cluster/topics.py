@@ -5,23 +5,49 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from pytest_kcontroller.cluster.tree import Tree
 from pytest_kcontroller.errors import EnvironmentError_, UsageError
 from pytest_kcontroller.hookspecs import AssignmentStrategy
-from pytest_kcontroller.model.assignment import AssignableBroker, AssignmentRequest
+from pytest_kcontroller.model.assignment import AssignableBroker, AssignmentError, AssignmentRequest, rejection
 from pytest_kcontroller.model.cluster import Assignment, TopicState
 from pytest_kcontroller.zookeeper.session import ConnectionLossError, Create, NodeExistsError, ZkSession
 from pytest_kcontroller.zookeeper.znodes import encode_topic, topic_path
 
 
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """Partition -> replicas. `bad_answer` says why that of the chosen strategy could not be used: the stock one decided."""
+
+    replicas: dict[int, tuple[int, ...]]
+    bad_answer: str | None = None
+
+
 def assign(
-    tree: Tree, strategy: AssignmentStrategy, draw: Callable[[int], int], *, partitions: int, replication_factor: int
-) -> dict[int, tuple[int, ...]]:
-    """Replicas on the registered brokers. Raises AssignmentError."""
+    tree: Tree,
+    strategy: AssignmentStrategy,
+    stock: AssignmentStrategy,
+    draw: Callable[[int], int],
+    *,
+    partitions: int,
+    replication_factor: int,
+) -> Assigned:
+    """Replicas on the registered brokers. A strategy may come from a plugin: an AssignmentError refuses the topic; after
+    every other exception, and an answer that cannot be used, `stock` decides. Raises AssignmentError."""
     brokers = tuple(AssignableBroker(b.id, b.rack) for _, b in sorted(tree.brokers.items()))
     request = AssignmentRequest(brokers=brokers, partitions=partitions, replication_factor=replication_factor)
-    return {int(p): tuple(replicas) for p, replicas in strategy.assign(request, draw).items()}
+    try:
+        answer: Any = strategy.assign(request, draw)
+        why = rejection(answer, request)
+    except AssignmentError:
+        raise
+    except Exception as failed:  # noqa: BLE001 - see above
+        answer, why = {}, f"it raised {type(failed).__name__}: {failed}"
+    if why is not None:
+        answer = stock.assign(request, draw)
+    return Assigned({partition: tuple(replicas) for partition, replicas in sorted(answer.items())}, why)
 
 
 async def write_topic(

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from pytest_kcontroller.errors import UsageError
+
+MOST_LISTED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,34 @@ class AssignmentRequest:
     start_index: int | None = None
     """Index of the broker that gets the first replica; it is the first shift too. None: both are drawn."""
     first_partition: int = 0
+
+
+def rejection(answer: object, request: AssignmentRequest) -> str | None:
+    """Why this answer to the request cannot be used, whoever gave it; None: it can."""
+    if not isinstance(answer, Mapping):
+        return f"it gave a {type(answer).__name__}, not partition -> replicas"
+    wanted = range(request.first_partition, request.first_partition + request.partitions)
+    if sorted(map(str, answer)) != sorted(map(str, wanted)) or not all(
+        isinstance(partition, int) for partition in answer
+    ):
+        return f"it placed the partitions {_listed(answer)}, not {_listed(wanted)}"
+    brokers = [broker.id for broker in request.brokers]
+    for partition in wanted:
+        replicas = answer[partition]
+        if not isinstance(replicas, list | tuple) or not all(isinstance(replica, int) for replica in replicas):
+            return f"the replicas of partition {partition} are {replicas!r}, not a tuple of broker ids"
+        if len(replicas) != request.replication_factor:
+            return f"partition {partition} has {len(replicas)} replicas, not {request.replication_factor}"
+        if len(dict.fromkeys(replicas)) != len(replicas):
+            return f"partition {partition} is twice on one broker: {tuple(replicas)}"
+        if unknown := [replica for replica in replicas if replica not in brokers]:
+            return f"partition {partition} is on broker {unknown[0]}, and there are {_listed(brokers)}"
+    return None
+
+
+def _listed(values: Iterable[object]) -> str:
+    shown = [str(value) for value in islice(values, MOST_LISTED + 1)]
+    return ", ".join([*shown[:MOST_LISTED], *(["..."] if len(shown) > MOST_LISTED else [])]) or "none"
 
 
 class AssignmentError(UsageError):

@@ -74,6 +74,7 @@ def kcontroller_invariants() -> list[type[Invariant]]:
         replicas_hosted_after_healing,
         selectors_answer,
         state_epochs_grow,
+        strategies_answer,
     )
 
     return [
@@ -92,6 +93,7 @@ def kcontroller_invariants() -> list[type[Invariant]]:
         replicas_hosted_after_healing.ReplicasHostedAfterHealing,
         selectors_answer.SelectorsAnswer,
         state_epochs_grow.StateEpochsGrow,
+        strategies_answer.StrategiesAnswer,
     ]
 
 

@@ -68,8 +68,10 @@ class Engine:
         async with Nursery() as tasks:
             tasks.start(self.feed.follow(), name="feed")
             for topic in schedule.topics:
-                await self.cluster.create_topic(
-                    topic.name, partitions=topic.partitions, replication_factor=topic.replication_factor
+                await self._create(
+                    CreateTopic(
+                        topic=topic.name, partitions=topic.partitions, replication_factor=topic.replication_factor
+                    )
                 )
             await self.converge()
             begin_us = self.clock.now_us()
@@ -109,16 +111,21 @@ class Engine:
         fields: dict[str, Any] = {"op": action.id, "action": asked.kind, "arguments": asked.parameters}
         self.record(AdminInvoke(**fields))
         try:
-            await self.cluster.create_topic(
-                asked.topic,
-                partitions=asked.partitions,
-                replication_factor=asked.replication_factor,
-                topic_id=asked.topic_id,
-            )
+            await self._create(asked)
         except KControllerError as failed:
             self.record(AdminInfo(**fields, error=str(failed)))
         else:
             self.record(AdminOk(**fields))
+
+    async def _create(self, asked: CreateTopic) -> None:
+        bad_answer = await self.cluster.create_topic(
+            asked.topic,
+            partitions=asked.partitions,
+            replication_factor=asked.replication_factor,
+            topic_id=asked.topic_id,
+        )
+        if bad_answer is not None:
+            self.record(bad_answer)
 
     async def _play_fault(self, action: Action, fault: Fault, schedule: Schedule) -> None:
         try:

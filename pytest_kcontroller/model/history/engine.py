@@ -15,6 +15,7 @@ from pytest_kcontroller.model.history.fields import (
     Node,
     Op,
     Session,
+    Topic,
     Why,
 )
 from pytest_kcontroller.model.text import in_words
@@ -74,6 +75,17 @@ class HostOverload(EngineEvent):
     text = "ZooKeeper gave up session {session}, which no fault was to end"
     session: Session
     zxid: Annotated[int, About("the transaction that closed it")]
+
+
+@event
+class StrategyBadAnswer(EngineEvent):
+    """An assignment strategy's answer could not be used: the stock one decided."""
+
+    kind = "strategy.bad-answer"
+    text = "the assignment strategy {plugin} gave a bad answer for the topic {topic}: {why}"
+    plugin: Annotated[str, About("the name of the strategy")]
+    topic: Topic
+    why: Why
 
 
 # --- faults -----------------------------------------------------------------------------------------------------------

@@ -1,0 +1,82 @@
+"""An assignment strategy of a user that is wrong: `striped` decides, and an invariant says so by name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_kcontroller.cli import main
+
+PLUGIN = """
+from pytest_kcontroller.hookspecs import hookimpl
+from pytest_kcontroller.model.assignment import InvalidReplicationFactorError
+
+class Mine:
+    name = "mine"
+
+    def assign(self, request, draw):
+        {body}
+
+@hookimpl
+def kcontroller_assignment_strategies():
+    return [Mine]
+"""
+CAMPAIGN = """
+[campaign]
+name = "placed"
+duration_s = 2
+
+[cluster]
+assignment = "mine"
+
+[[topics]]
+name = "t"
+partitions = 6
+replication_factor = 3
+"""
+
+
+def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, body: str) -> int:
+    (tmp_path / f"{name}.py").write_text(PLUGIN.format(body=body))
+    (tmp_path / "placed.toml").write_text(CAMPAIGN)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    run = ["campaign", "run", str(tmp_path / "placed.toml"), "--backend", "sim", "--out", str(tmp_path / "runs")]
+    return main([*run, "--plugin", name])
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "why"),
+    [
+        ("kct_one_of_six", "return {0: (0, 1, 2)}", "it placed the partitions 0, not 0, 1, 2, 3, 4, 5"),
+        ("kct_thrice", "return dict.fromkeys(range(6), (1, 1, 1))", "partition 0 is twice on one broker: (1, 1, 1)"),
+        (
+            "kct_nowhere",
+            "return dict.fromkeys(range(6), (7, 8, 9))",
+            "partition 0 is on broker 7, and there are 0, 1, 2",
+        ),
+        ("kct_raising", "raise ValueError('no idea')", "it raised ValueError: no idea"),
+        ("kct_listing", "return [(0, 1, 2)] * 6", "it gave a list, not partition -> replicas"),
+    ],
+)
+def test_striped_decides_and_strategies_answer_is_violated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, body: str, why: str
+) -> None:
+    assert play(tmp_path, monkeypatch, name, body) == 1
+    (path,) = tmp_path.glob("runs/placed/*/verdicts.json")
+    entries = {entry["name"]: entry for entry in json.loads(path.read_text())["invariants"]}
+    assert [name for name, entry in entries.items() if entry["verdict"] == "violated"] == ["strategies-answer"]
+    seen = f"1 answer of mine could not be used, and striped decided; the first: {why}"
+    assert entries["strategies-answer"]["seen"] == seen
+    assert entries["strategies-answer"]["witness"]["topic"] == "t"
+
+
+def test_an_assignment_error_refuses_the_topic(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = "raise InvalidReplicationFactorError('not on a Sunday')"
+    assert play(tmp_path, monkeypatch, "kct_refusing", body) == 2
+    said = capsys.readouterr()
+    assert "not on a Sunday" in said.out + said.err
+    assert "Traceback" not in said.err
