@@ -74,12 +74,19 @@ def _campaign_schema() -> str:
     return _json(published.json_schema(load_catalogue(installed=False)))
 
 
+def _fault_keys() -> Iterator[Generated]:
+    for kind in load_catalogue(installed=False).kinds.values():
+        if kind.keys:
+            yield Generated("docs/faults.md", partial(published.parameters_table, kind), part=f"keys-of-{kind.name}")
+
+
 FILES = (
     Generated("chaos/kcontroller_chaos/campaign/campaign.schema.json", _campaign_schema),
     Generated("docs/campaign.schema.json", _campaign_schema),
     Generated("docs/summary.schema.json", _copy_of("reports/kcontroller_reports/summary.schema.json")),
     Generated("docs/campaigns.md", lambda: published.docs_table(load_catalogue(installed=False)), part="campaign-keys"),
     Generated("docs/kafka-settings.md", kafka_config.docs_table, part="kafka-settings"),
+    *_fault_keys(),
     *_wire_messages(),
 )
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kcontroller_chaos.campaign.keys import Section, sections
 from kcontroller_chaos.catalogue import Catalogue
 from kcontroller_chaos.catalogue.key import REQUIRED, Key
+from kcontroller_chaos.catalogue.kind import Kind
 
 
 def json_schema(catalogue: Catalogue) -> dict[str, Any]:
@@ -75,11 +77,26 @@ def docs_table(catalogue: Catalogue) -> str:
     lines: list[str] = []
     for section in sections(catalogue):
         title = f"[[{section.name}]]" if section.many else f"[{section.name}]"
-        lines += [f"### `{title}`: {section.help}", "", "| key | type | default | what |", "|---|---|---|---|"]
-        for key in section.keys:
-            default = "required" if key.default is REQUIRED else "" if key.default is None else f"`{key.default}`"
-            choices = f" (one of {', '.join(key.choices)})" if key.choices else ""
-            kind = f"{key.type}, {key.unit}" if key.unit else key.type
-            lines.append(f"| `{key.name}` | {kind} | {default} | {key.help}{choices} |")
-        lines.append("")
+        lines += [f"### `{title}`: {section.help}", "", *_table(section.keys), ""]
     return "\n".join(lines)
+
+
+def parameters_table(kind: Kind) -> str:
+    """The keys of one kind of fault, in docs/faults.md."""
+    return "\n".join(_table(kind.keys))
+
+
+def _table(keys: Sequence[Key]) -> list[str]:
+    return ["| key | type | default | what |", "|---|---|---|---|", *map(_row, keys)]
+
+
+def _row(key: Key) -> str:
+    default = "required" if key.default is REQUIRED else "" if key.default is None else f"`{_typed(key.default)}`"
+    choices = f" (one of {', '.join(f'`{choice}`' for choice in key.choices)})" if key.choices else ""
+    kind = f"{key.type}, {key.unit}" if key.unit else key.type
+    return f"| `{key.name}` | {kind} | {default} | {key.help}{choices} |"
+
+
+def _typed(default: Any) -> str:
+    """As it would stand in a campaign file."""
+    return default if isinstance(default, str) else json.dumps(default)

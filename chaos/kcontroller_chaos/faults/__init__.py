@@ -48,6 +48,8 @@ class Fault:
     """One such fault as it stands in a campaign file; the catalogue shows it. Empty: one that is at the controller."""
     ends_session: ClassVar[bool] = False
     """Whether it may cost the node its session; the end of any other session shows an overloaded host."""
+    ends_process: ClassVar[bool] = False
+    """Whether the node's process may end by it; the end of any other violates `nodes-stay-up`."""
     claims: ClassVar[tuple[str, ...]] = ()
     """What of its node nobody else may touch meanwhile (injection.py): a drawn fault that meets one is skipped."""
     may_miss: ClassVar[bool] = False

@@ -23,7 +23,7 @@ target = "leader-of:orders-0"
 at_s = 2
 duration_s = 1.5
 """
-    ends_session = True
+    ends_session = ends_process = True
     claims = (PROCESS, SESSION, TASKS)
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from kcontroller_chaos.checking import LIVENESS, Verdict
 from kcontroller_chaos.history.read import Event, History
 from kcontroller_chaos.invariants import Invariant
 
 SIGKILLED = -9
-SIGTERM = "sigterm"
-"""The mode of `kill` that lets a node end by itself."""
+KILL, SIGTERM = "kill", "sigterm"
+"""The fault whose end has one status, and its mode that lets a node end by itself."""
 
 
 class NodesStayUp(Invariant):
     name = "nodes-stay-up"
     kind = LIVENESS
-    expected = "a node's process ends only by a kill fault on it; every running node is in /brokers/ids at the end"
+    expected = "a node's process ends only by a fault that may end it; every running node is in /brokers/ids at the end"
     source = "this project: only a fault may end a node, else every other verdict is about something else"
 
     def check(self, history: History) -> Verdict:
@@ -36,17 +38,22 @@ class NodesStayUp(Invariant):
 
 
 def unplanned_exits(history: History) -> list[Event]:
-    """Ends of processes before the run's own end that no kill fault on that node explains."""
+    """Ends of processes before the run's own end that no fault on that node explains."""
     ended_us = min((int(event["t_us"]) for event in history.of("zk.tree", "run.ended")), default=None)
-    kills = [event for event in history.of("fault.asked") if event["fault_kind"] == "kill"]
+    ending = [asked for asked in history.of("fault.asked") if asked.get("ends_process", asked["fault_kind"] == KILL)]
 
     def planned(event: Event) -> bool:
         return any(
-            event["node"] in kill.get("nodes", [kill["node"]])
-            and kill["t_us"] <= event["t_us"]
-            and (event["status"] == SIGKILLED or (event["status"] == 0 and kill.get("mode") == SIGTERM))
-            for kill in kills
+            event["node"] in asked.get("nodes", [asked["node"]])
+            and asked["t_us"] <= event["t_us"]
+            and (asked["fault_kind"] != KILL or event["status"] in _statuses(asked.get("mode")))
+            for asked in ending
         )
 
     exits = history.of("process.exited")
     return [event for event in exits if (ended_us is None or event["t_us"] < ended_us) and not planned(event)]
+
+
+def _statuses(mode: Any) -> tuple[int, ...]:
+    """How the process of a killed node may end; one that does not end by SIGTERM is killed when the fault is healed."""
+    return (0, SIGKILLED) if mode == SIGTERM else (SIGKILLED,)

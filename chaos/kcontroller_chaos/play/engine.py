@@ -104,7 +104,7 @@ class Engine:
     def _cannot(self, action: Action, why: str) -> None:
         """A fault that has nothing to hit."""
         fields = {**_identity(action), "node": None, "session": None}
-        self.record(FaultAsked(**fields, nodes=[], parameters=action.parameters))
+        self.record(FaultAsked(**fields, nodes=[], ends_process=False, parameters=action.parameters))
         self.record(FaultSkipped(**fields, why=why) if action.if_possible else FaultNotApplied(**fields, why=why))
 
     async def _play_admin(self, action: Action, asked: CreateTopic) -> None:
@@ -171,7 +171,8 @@ class Engine:
         if fault.ends_session or action.still_us:  # who stands still does not ping
             self.excused += [member.session for member in members]
         fields = _identity(action) | _whom(members)
-        self.record(FaultAsked(**fields, nodes=[member.node for member in members], parameters=action.parameters))
+        hit = [member.node for member in members]
+        self.record(FaultAsked(**fields, nodes=hit, ends_process=fault.ends_process, parameters=action.parameters))
         mine = self.claims.take(claims, action.id)
         noop = self.noop in (action.kind, f"{action.kind}:{action.mode}")
         player = FaultPlayer(

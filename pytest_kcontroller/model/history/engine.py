@@ -126,6 +126,7 @@ class FaultAsked(FaultEvent):
     node: Hit
     session: MaybeSession
     nodes: Annotated[list[int], About("the nodes that are hit")]
+    ends_process: Annotated[bool, About("whether it may end the processes of these nodes")]
     parameters: Annotated[Mapping[str, Any], About("the keys of its kind, such as `delay_ms`")]
 
 

@@ -51,7 +51,15 @@ def test_a_kind_is_declared_once() -> None:
 def test_a_line_becomes_the_value_that_it_was_written_from() -> None:
     for value in (
         history.FaultAsked(
-            fault="f", fault_kind="kill", mode=None, target="any", node=1, session="0xa", nodes=[1], parameters={}
+            fault="f",
+            fault_kind="kill",
+            mode=None,
+            target="any",
+            node=1,
+            session="0xa",
+            nodes=[1],
+            ends_process=True,
+            parameters={},
         ),
         history.AdminInfo(op="a", action="create_topic", arguments={"topic": "t", "partitions": 3}, error="no"),
         history.NodeStatus(node=1, active=True, epoch=2, session=None, phase="active"),
