@@ -19,9 +19,10 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from kcontroller_chaos import backends
 from kcontroller_chaos.campaign.file import load_campaign
 from kcontroller_chaos.play.hunting import Hunter
-from kcontroller_chaos.play.runner import SIM, Options
+from kcontroller_chaos.play.runner import Options
 from pytest_kcontroller.cli._worker import GARBAGE
 
 CAMPAIGNS = Path(__file__).parents[1] / "chaos" / "campaigns"
@@ -48,7 +49,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="one object instead of a table")
     args = parser.parse_args()
     campaign = load_campaign(args.file)
-    hunter = Hunter(campaign, Options(backend=SIM))
+    hunter = Hunter(campaign, Options(backend=backends.simulated().name))
     hunter.play(0)  # what is loaded and made once
     gc.freeze()
     gc.set_threshold(*GARBAGE)

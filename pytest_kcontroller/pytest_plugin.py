@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kcontroller_chaos.backends import DEFAULT
 from pytest_kcontroller.fixtures import campaign_items, marker
 from pytest_kcontroller.fixtures.definitions import (
     _kc_image,
@@ -102,7 +103,7 @@ def _sections(item: pytest.Item, cluster: KCluster, failure: BaseException) -> l
     settings = read_settings(item.config)
     seed = f" --kc-seed={settings.seed}" if settings.seed is not None else ""
     kept = "removed at the end, see --kc-keep" if settings.keep == "never" else cluster.directory
-    backend = f" --kc-backend={settings.backend}" if settings.backend != "process" else ""
+    backend = f" --kc-backend={settings.backend}" if settings.backend != DEFAULT else ""
     shown = [
         ("kcluster: to run it again", f"pytest {shlex.quote(item.nodeid)}{backend}{seed}\nhistories and logs: {kept}")
     ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
 from kcontroller_chaos.feed import Event, Feed
-from pytest_kcontroller.cluster.contract import Cluster, NodeStatus
+from pytest_kcontroller.cluster.contract import Cluster
 from pytest_kcontroller.errors import EnvironmentError_
 from pytest_kcontroller.runtime.ports import Clock
 
@@ -53,11 +53,12 @@ class Injection:
         *,
         fault: str,
         node: int,
-        status: NodeStatus | None,
         duration_s: float | None,
     ) -> Self:
-        """Now, on the session that the node says it has. Raises EnvironmentError_: nothing could be observed of it."""
-        if status is None or not status.session:
+        """Now, on the session that ZooKeeper granted the node. Raises EnvironmentError_: nothing could be observed of it."""
+        if cluster.process_state(node) == "T":
+            raise EnvironmentError_(f"node {node} is paused already, so nothing can be observed of a fault on it")
+        if (session := cluster.session(node)) is None:
             raise EnvironmentError_(f"node {node} has no session, so nothing can be observed of a fault on it")
         return cls(
             cluster=cluster,
@@ -65,7 +66,7 @@ class Injection:
             clock=clock,
             fault=fault,
             node=node,
-            session=status.session,
+            session=session.session_id,
             since=feed.position,
             asked_us=clock.now_us(),
             duration_s=duration_s,

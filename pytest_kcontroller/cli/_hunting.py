@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
+from kcontroller_chaos.backends.run import MUTANTS
 from kcontroller_chaos.judge.outcome import HELD, aggregate, exit_status
 from kcontroller_chaos.judge.verdict import ENVIRONMENT, VIOLATED
 from kcontroller_chaos.play.hunting import fingerprint
-from kcontroller_chaos.play.runner import MUTANTS, run_once
+from kcontroller_chaos.play.runner import run_once
 from pytest_kcontroller.cli._playing import CLEAR, _until_terminated, _verdict, duration, why
 from pytest_kcontroller.cli._workers import encoded, endless, play_batches
 from pytest_kcontroller.errors import KControllerError
@@ -135,7 +136,7 @@ async def _play_seeds(plan: Hunt, screen: Progress, clock: RealClock) -> list[Ma
                 if "bug" in one:
                     raise KControllerError(
                         f"{plan.campaign.name} seed {one['seed']}: {one['bug']}\n  -> the same again: kcontroller "
-                        f"campaign run {plan.campaign.file} --backend sim --seeds {one['seed']}{_given(plan.options)}"
+                        f"campaign run {plan.campaign.file} --seeds {one['seed']}{_given(plan.options)}"
                     )
                 plan.add(one)
                 if one["verdict"] != "held" and not one["known"]:
@@ -181,7 +182,8 @@ def _say_of_mutant(plan: Hunt, screen: Progress, found: Mapping[str, Any] | None
 
 def _given(options: Options) -> str:
     """The options as they were typed."""
-    typed = [("mutant", options.mutant)] if options.mutant else []
+    typed = [("backend", options.backend)]
+    typed += [("mutant", options.mutant)] if options.mutant else []
     typed += [("assignment", options.assignment)] if options.assignment else []
     typed += [("selector", f"{reason}={name}") for reason, name in options.selectors.items()]
     typed += [("plugin", module) for module in options.plugins]

@@ -34,6 +34,7 @@ def add_arguments(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(args: argparse.Namespace) -> int:
+    from kcontroller_chaos import backends
     from kcontroller_chaos.campaign.file import load_campaign
     from kcontroller_chaos.campaign.schedule import JITTER_US, draw
     from kcontroller_chaos.catalogue import load_catalogue
@@ -62,7 +63,8 @@ def run(args: argparse.Namespace) -> int:
     print(
         f"\nThe seed moves each time of the file by up to {JITTER_US / 1e6:g} s. Targets are looked up when they are hit."
     )
-    backend = " --backend sim" if campaign.crash_points else ""
+    name = backends.for_needs(campaign.needs).name
+    backend = "" if name == backends.DEFAULT else f" --backend {name}"
     print(f"To play it: kcontroller campaign run {shlex.quote(str(args.file))}{backend} --seeds {schedule.seed}")
     return 0
 

@@ -125,9 +125,8 @@ def _clock() -> Say:
 
 async def _shown(cluster: ProcessCluster, topics: list[Topic]) -> list[str]:
     tree = await cluster.tree()
-    timeouts = await cluster.zookeeper.session_timeouts_ms()
-    status = await cluster.status(cluster.nodes[0])
-    granted = cluster.session_timeout_ms if status is None else timeouts.get(status.session, cluster.session_timeout_ms)
+    session = cluster.session(cluster.nodes[0])
+    granted = cluster.session_timeout_ms if session is None else session.timeout_ms
     facts = [
         ("bootstrap servers", ",".join(str(broker.address) for _, broker in sorted(tree.brokers.items()))),
         ("ZooKeeper", str(cluster.zookeeper.address)),

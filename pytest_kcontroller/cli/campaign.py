@@ -7,7 +7,9 @@ import math
 import sys
 from pathlib import Path
 
+from kcontroller_chaos import backends
 from pytest_kcontroller.cli import _plan, explain
+from pytest_kcontroller.cluster.zookeeper import EMBEDDED, PLACES
 
 NAME = "campaign"
 HELP = "play campaign files (run), or show what a seed would do (plan)"
@@ -20,10 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     run_parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="campaign files (TOML)")
     run_parser.add_argument(
         "--backend",
-        choices=("process", "sim"),
-        default="process",
-        help="how the cluster is made real: nodes, ZooKeeper and proxies as processes, or all of it in simulated time "
-        "(default: %(default)s)",
+        choices=backends.NAMES,
+        default=backends.DEFAULT,
+        help=f"how the cluster is made real ({backends.HELP}; default: %(default)s)",
     )
     run_parser.add_argument("--seeds", metavar="A..B", help='"1..50", "3" or "1,4,7"; default: those of the file')
     run_parser.add_argument("--out", type=Path, default=Path("runs"), help="where run directories go (default: runs)")
@@ -44,8 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     run_parser.add_argument("--assignment", metavar="NAME", help="replica assignment strategy")
     run_parser.add_argument(
         "--zookeeper",
-        choices=("embedded", "container"),
-        default="embedded",
+        choices=PLACES,
+        default=EMBEDDED,
         help="where it runs (default: %(default)s)",
     )
     run_parser.add_argument("--zookeeper-image", metavar="IMAGE", help="of the container (default: zookeeper:3.9)")
@@ -73,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     from kcontroller_chaos.campaign.file import load_campaign, parse_seeds
     from kcontroller_chaos.catalogue import load_catalogue
     from kcontroller_chaos.judge.outcome import aggregate
-    from kcontroller_chaos.play.runner import SIM, Options, check
+    from kcontroller_chaos.play.runner import Options, check
     from pytest_kcontroller.cli._playing import Planned, play
     from pytest_kcontroller.cluster.zookeeper.source import image_of
     from pytest_kcontroller.errors import NotOnThisBackend, UsageError
@@ -98,10 +99,10 @@ def run(args: argparse.Namespace) -> int:
         check(campaign, options)
     if args.jobs < 1:
         raise UsageError(f"{args.jobs} is too small", where="--jobs", hint="1 or more")
-    if args.jobs > 1 and args.backend != SIM:
+    if args.jobs > 1 and not backends.backend(args.backend).simulated:
         raise NotOnThisBackend(
-            "clusters of real processes are played one after the other",
-            hint="leave --jobs out, use --backend sim, or --shard on more machines",
+            f"runs of the backend {args.backend} are played one after the other",
+            hint=f"leave --jobs out, use --backend {backends.simulated().name}, or --shard on more machines",
         )
     index, count = _shard(args.shard)
     planned = [Planned(campaign, seed) for campaign in campaigns for seed in seeds or campaign.seeds]

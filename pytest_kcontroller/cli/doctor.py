@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kcontroller_chaos.backends import BACKENDS, DEFAULT, backend
 from pytest_kcontroller import __version__
 from pytest_kcontroller.cli import explain
 from pytest_kcontroller.cli._json import print_json
@@ -33,10 +34,10 @@ class Feature:
     """Whether doctor's exit status depends on it."""
 
 
-SURROUNDINGS = ("proxies", "loopback", "descriptors", "temporary", "plugins", "settings")
-CLUSTER = ("java", "zookeeper", *SURROUNDINGS)
+CLUSTER = backend(DEFAULT).needs
+SURROUNDINGS = tuple(need for need in CLUSTER if need not in ("java", "zookeeper"))
 FEATURES = (
-    Feature("backend process", CLUSTER, required=True),
+    *(Feature(f"backend {each.name}", each.needs, required=each.name == DEFAULT) for each in BACKENDS),
     Feature("fixtures kcluster, zookeeper, zk", CLUSTER, required=True),
     Feature("fixture toxiproxy", ("proxies", "toxiproxy client")),
     Feature("campaigns", CLUSTER, required=True),

@@ -38,9 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from kcontroller_chaos.backends import simulated
     from kcontroller_chaos.campaign.file import load_campaign
     from kcontroller_chaos.catalogue import load_catalogue
-    from kcontroller_chaos.play.runner import SIM, Options, check
+    from kcontroller_chaos.play.runner import Options, check
     from pytest_kcontroller.cli._hunting import Hunt, hunt
     from pytest_kcontroller.cli.campaign import _selectors
     from pytest_kcontroller.errors import UsageError
@@ -57,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         selectors=_selectors(args.selector),
         assignment=args.assignment,
         plugins=tuple(args.plugin),
-        backend=SIM,
+        backend=simulated().name,
     )
     check(campaign, options)
     return hunt(Hunt(campaign, options, args.from_seed, args.jobs, args.max_seconds))

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kcontroller_chaos import backends
 from pytest_kcontroller.cli import explain
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, metavar="N", help="of a campaign file (default: its first)")
     parser.add_argument(
         "--backend",
-        choices=("process", "sim"),
-        help="of a campaign file (default: process, or sim if it has crash points)",
+        choices=backends.NAMES,
+        help=f"of a campaign file (default: {backends.DEFAULT}, or the first that has what the file needs)",
     )
     parser.add_argument("--times", type=int, default=1, metavar="N", help="how often (default: %(default)s)")
     parser.add_argument("--out", type=Path, default=Path("runs"), help="where run directories go (default: runs)")
@@ -62,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from kcontroller_chaos.judge.outcome import aggregate
-    from kcontroller_chaos.play.runner import PROCESS, SIM, check
+    from kcontroller_chaos.play.runner import check
     from pytest_kcontroller.cli._playing import play
     from pytest_kcontroller.errors import UsageError
 
@@ -76,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         planned, options, original = _of_run(args.what, args.out)
     else:
         planned, original = _of_file(args.what, args.seed), None
-        options = _options(args.out, backend=args.backend or (SIM if planned.campaign.crash_points else PROCESS))
+        options = _options(args.out, backend=args.backend or backends.for_needs(planned.campaign.needs).name)
     check(planned.campaign, options)
     results = play([planned] * args.times, options)
     _compare(original, results)

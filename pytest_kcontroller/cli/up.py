@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_kcontroller.cli import INTERRUPTED, explain
+from pytest_kcontroller.cluster.zookeeper import EMBEDDED, PLACES
 
 if TYPE_CHECKING:
     from pytest_kcontroller.cli._watch import Topic
@@ -41,8 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--zookeeper",
-        choices=("embedded", "container"),
-        default="embedded",
+        choices=PLACES,
+        default=EMBEDDED,
         help="where ZooKeeper runs (default: %(default)s)",
     )
     parser.add_argument("--zookeeper-image", metavar="IMAGE", help="of the container (default: zookeeper:3.9)")

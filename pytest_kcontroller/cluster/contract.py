@@ -1,13 +1,20 @@
-"""The contract of a backend: what engine, faults and fixtures may ask of a cluster, however it is made real."""
+"""The contract of a backend: what engine, faults and fixtures may ask of a cluster, however it is made real.
+
+What every cluster has, in parts: Nodes, Processes, Links, Sessions, and what ZooKeeper holds (Coordination). None of it
+needs a word of a node, so that a system can be driven that is not ours. What a cluster may have besides is behind
+`capability`: Holds, CrashPoints, Reports (capabilities.py).
+
+Waits are in seconds, already scaled by the caller; every method raises UsageError if its node is unknown.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
+from pytest_kcontroller.cluster.capabilities import Capability
 from pytest_kcontroller.cluster.tree import Tree
-from pytest_kcontroller.model import history
 from pytest_kcontroller.model.cluster import Address, TopicPartition
 from pytest_kcontroller.model.history import StrategyBadAnswer
 from pytest_kcontroller.runtime.ports import Transport
@@ -16,29 +23,11 @@ from pytest_kcontroller.zookeeper.session import ZkSession
 ZOOKEEPER = "zookeeper"
 """The name of ZooKeeper as an end of a link; a node's name is its id in decimal."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeStatus:
-    """What a node says of itself. `epoch` is the controller epoch that it knows; `session` 0: it has none now."""
-
-    node: int
-    active: bool
-    epoch: int
-    session: int
-    phase: str
-    password: bytes = b""
-    raw: Mapping[str, Any] = field(default_factory=dict)
-
-    def event(self) -> history.NodeStatus:
-        """For the history."""
-        session = hex(self.session) if self.session else None
-        return history.NodeStatus(
-            node=self.node, active=self.active, epoch=self.epoch, session=session, phase=self.phase
-        )
+T = TypeVar("T")
 
 
-class Cluster(Protocol):
-    """Waits are in seconds, already scaled by the caller; every method raises EnvironmentError_ if its node is unknown."""
+class Nodes(Protocol):
+    """Which there are, and how each starts and ends."""
 
     @property
     def nodes(self) -> tuple[int, ...]:
@@ -49,14 +38,6 @@ class Cluster(Protocol):
     def running(self) -> tuple[int, ...]:
         """Ids of the nodes whose process lives (also a stopped one: SIGSTOP)."""
         ...
-
-    @property
-    def admin(self) -> ZkSession:
-        """A session straight to ZooKeeper: no fault of a link hits it."""
-        ...
-
-    @property
-    def session_timeout_ms(self) -> int: ...
 
     @property
     def stop_s(self) -> float:
@@ -79,28 +60,20 @@ class Cluster(Protocol):
         """Starts a node that has ended, on its directory; returns when it is registered. Raises StartError."""
         ...
 
+
+class Processes(Protocol):
+    """What can be done to a node's process besides."""
+
     async def pause(self, node: int) -> None: ...
     async def resume(self, node: int) -> None: ...
     def process_state(self, node: int) -> str | None:
         """The operating system's letter for the node's process (T: stopped); None: it has ended."""
         ...
 
-    async def status(self, node: int) -> NodeStatus | None:
-        """None: it does not answer (ended, paused)."""
-        ...
 
-    async def metadata(self, node: int) -> Mapping[str, Any] | None:
-        """What UpdateMetadata has told the node (broker.metadata.MetadataCache.to_json); None: it does not answer."""
-        ...
+class Links(Protocol):
+    """The ways from node to node and from each node to ZooKeeper: (source, target, plane)."""
 
-    async def reach(self, nodes: Sequence[int], point: str, count: int) -> int:
-        """Until one of `nodes`, the answer, is just at its `count`-th write, written or request from now on (see
-        sim/crash_points.py); there it stands, until `thaw`. Raises NotOnThisBackend where nobody can stop it so exactly."""
-        ...
-
-    async def thaw(self, node: int) -> None: ...
-    async def hold(self, node: int, point: str) -> None: ...
-    async def release(self, node: int, point: str) -> None: ...
     async def cut(self, source: str, target: str, plane: str) -> None:
         """A black hole in both directions: connections stay open, nothing passes."""
         ...
@@ -108,10 +81,6 @@ class Cluster(Protocol):
     async def heal(self, source: str, target: str, plane: str) -> None: ...
     async def slow(self, source: str, target: str, plane: str, *, delay_ms: int) -> None:
         """What is said on this link is late by so much, in both directions; 0: not any more."""
-        ...
-
-    async def zookeeper_round_trip_us(self, node: int, *, limit_s: float) -> int | None:
-        """How long a question to ZooKeeper and its answer take on the node's link to it; None: no answer in `limit_s`."""
         ...
 
     async def reset(self, source: str, target: str, plane: str) -> None:
@@ -122,8 +91,50 @@ class Cluster(Protocol):
         """How to connect to node `target` over the link (plane control) that node `source` uses, with its faults."""
         ...
 
+    async def zookeeper_round_trip_us(self, node: int, *, limit_s: float) -> int | None:
+        """How long a question to ZooKeeper and its answer take on the node's link to it; None: no answer in `limit_s`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeSession:
+    """A session of a node as ZooKeeper granted it, read where the answer passed the node's link to it."""
+
+    session_id: int
+    password: bytes = field(repr=False)
+    timeout_ms: int
+    """As negotiated."""
+    connected: bool
+    """Whether the connection is open on which ZooKeeper granted or resumed it."""
+
+
+class Sessions(Protocol):
+    """The nodes' ZooKeeper sessions, as they are seen on their links."""
+
+    @property
+    def session_timeout_ms(self) -> int:
+        """What nodes ask for."""
+        ...
+
+    def session(self, node: int) -> NodeSession | None:
+        """Of a node that runs: the one that ZooKeeper granted or resumed last. None: it has none, or has been refused it."""
+        ...
+
+    def sessions(self, node: int) -> tuple[NodeSession, ...]:
+        """All that were granted to a node, of earlier processes too, oldest first."""
+        ...
+
     async def expire_session_server(self, node: int) -> int:
         """A second client resumes the node's session and closes it; returns the session's id."""
+        ...
+
+
+class Coordination(Protocol):
+    """What ZooKeeper holds, waits for it, and the topics that are written into it."""
+
+    @property
+    def admin(self) -> ZkSession:
+        """A session straight to ZooKeeper: no fault of a link hits it."""
         ...
 
     async def create_topic(
@@ -152,11 +163,21 @@ class Cluster(Protocol):
         ...
 
     async def wait_until(self, what: str, check: Callable[[], Awaitable[str | None]], *, timeout_s: float) -> None:
-        """Until `check` gives None; else EnvironmentError_ with what it gave last."""
+        """Until `check` gives None; else WaitTimeoutError with what it gave last."""
         ...
 
     async def wait_for_controller(self, *, other_than: int | None = None, timeout_s: float) -> int: ...
     async def wait_until_converged(self, *, timeout_s: float) -> None: ...
+
+
+class Cluster(Nodes, Processes, Links, Sessions, Coordination, Protocol):
+    """What every backend has."""
+
+    def capability(self, wanted: Capability[T]) -> T:
+        """Raises NotOnThisBackend. Campaigns are checked for it before anything starts (Campaign.needs)."""
+        ...
+
+    def has(self, wanted: Capability[object]) -> bool: ...
     async def stop(self) -> None:
         """Ends everything. Idempotent."""
         ...

@@ -1,6 +1,7 @@
 """What every backend's cluster does in the same way: topics, and waits for what is observed.
 
-It sees a cluster as api.Cluster says: nodes by what they answer, the rest by ZooKeeper.
+It sees a cluster as contract.py says: nodes by their processes and links, the rest by ZooKeeper. What nodes of
+ours report is asked for besides, where they do.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from pytest_kcontroller.broker.shutdown import ShutdownLimits
-from pytest_kcontroller.cluster.contract import NodeStatus
+from pytest_kcontroller.cluster.capabilities import REPORTS, Capability, NodeStatus
+from pytest_kcontroller.cluster.contract import NodeSession
 from pytest_kcontroller.cluster.topics import assign, write_topic
-from pytest_kcontroller.cluster.tree import Tree, read_leader, read_tree, unconverged
+from pytest_kcontroller.cluster.tree import Tree, read_leader, read_tree, reported_otherwise, unsettled
 from pytest_kcontroller.errors import EnvironmentError_, NotOnThisBackend
 from pytest_kcontroller.model.cluster import TopicPartition
 from pytest_kcontroller.model.history import StrategyBadAnswer
@@ -58,7 +60,7 @@ class ClusterSettings:
 
 
 class ObservedCluster(ABC):
-    """The part of api.Cluster that needs no process, socket or file. `directory` is where a person looks for more,
+    """The part of contract.Cluster that needs no process, socket or file. `directory` is where a person looks for more,
     `plugins` those of the settings, if they have been loaded already."""
 
     def __init__(self, settings: ClusterSettings, directory: Path, plugins: Plugins | None = None) -> None:
@@ -69,24 +71,36 @@ class ObservedCluster(ABC):
     @property
     @abstractmethod
     def running(self) -> tuple[int, ...]:
-        """See api.Cluster."""
+        """See contract.Cluster."""
 
     @property
     @abstractmethod
     def admin(self) -> ZkSession:
-        """See api.Cluster."""
+        """See contract.Cluster."""
 
     @abstractmethod
     async def renew_admin(self) -> None:
         """A new `admin`, once the old one's session has ended."""
 
     @abstractmethod
-    async def status(self, node: int) -> NodeStatus | None:
-        """See api.Cluster."""
+    def process_state(self, node: int) -> str | None:
+        """See contract.Processes."""
 
     @abstractmethod
-    async def metadata(self, node: int) -> Mapping[str, Any] | None:
-        """See api.Cluster."""
+    def session(self, node: int) -> NodeSession | None:
+        """See contract.Sessions."""
+
+    offers: ClassVar[tuple[Capability[object], ...]] = ()
+    """The capabilities that the class has besides what every cluster has: it is their Holds, CrashPoints, Reports."""
+
+    def has(self, wanted: Capability[object]) -> bool:
+        return wanted in self.offers
+
+    def capability(self, wanted: Capability[T]) -> T:
+        """See contract.Cluster."""
+        if not self.has(wanted):
+            raise NotOnThisBackend(f"this backend has no {wanted}")
+        return cast(T, self)
 
     @property
     def session_timeout_ms(self) -> int:
@@ -94,19 +108,9 @@ class ObservedCluster(ABC):
 
     @property
     def stop_s(self) -> float:
-        """See api.Cluster."""
+        """See contract.Cluster."""
         limits = ShutdownLimits.of(self.settings.config)
         return CLOSE_S + (0 if limits is None else limits.longest_us / 1e6)
-
-    async def reach(self, nodes: Sequence[int], point: str, count: int) -> int:
-        """See api.Cluster."""
-        raise NotOnThisBackend(
-            f"only simulated time can stop a node at {point}:{count}", hint="use --backend sim, or a time (at_s)"
-        )
-
-    async def thaw(self, node: int) -> None:
-        """See api.Cluster."""
-        raise NotOnThisBackend(f"node {node} stands at no crash point", hint="use --backend sim")
 
     # --- topics
 
@@ -217,31 +221,37 @@ class ObservedCluster(ABC):
 
     async def _unconverged(self) -> str | None:
         tree, running = await self.tree(), self.running
-        statuses = await gather_all([self.status(node) for node in running])
-        silent = [node for node, status in zip(running, statuses, strict=True) if status is None]
-        if silent:
-            return f"nodes that do not answer: {silent}"
-        answered = [status for status in statuses if status is not None]
-        # Its session may be about to expire, and then all is to be done again: ZooKeeper's tree does not show that.
-        if apart := [status.node for status in answered if status.raw.get("session_state") != "connected"]:
+        if paused := [node for node in running if self.process_state(node) == "T"]:
+            return f"nodes that are paused: {paused}"
+        found = {node: self.session(node) for node in running}
+        # A session may be about to expire, and then all is to be done again: ZooKeeper's tree does not show that.
+        if apart := [node for node, session in found.items() if session is None or not session.connected]:
             return f"nodes that are not connected to ZooKeeper: {apart}"
-        by_node = await gather_all([self.metadata(node) for node in running])
-        return unconverged(
-            tree,
-            {status.node: status.session for status in answered},
-            {status.node: status.active for status in answered},
-            dict(zip(running, by_node, strict=True)),
-        )
+        sessions = {node: session.session_id for node, session in found.items() if session is not None}
+        if (why := unsettled(tree, sessions)) is not None or not self.has(REPORTS):
+            return why
+        return await self._reported_otherwise(tree, sessions)
+
+    async def _reported_otherwise(self, tree: Tree, sessions: Mapping[int, int]) -> str | None:
+        reports = self.capability(REPORTS)
+        statuses = dict(zip(sessions, await gather_all([reports.status(node) for node in sessions]), strict=True))
+        if silent := [node for node, status in statuses.items() if status is None]:
+            return f"nodes that do not answer: {silent}"
+        if late := [node for node, status in statuses.items() if status.session != sessions[node]]:
+            return f"nodes that do not know their newest session yet: {late}"
+        metadata = dict(zip(sessions, await gather_all([reports.metadata(node) for node in sessions]), strict=True))
+        return reported_otherwise(tree, {node: status.active for node, status in statuses.items()}, metadata)
 
     async def _registered(self, node: int) -> str | None:
-        """What a node lacks to be ready, or None: it answers, and its session owns its registration."""
-        owner = await self.broker_owner(node)  # first: it raises if there is no ZooKeeper any more
-        status = await self.status(node)
-        if status is None or not status.session:
-            return "it has no ZooKeeper session yet" if status else "its control socket does not answer yet"
+        """Why a node that has been started is not ready yet."""
+        owner, session = await self.broker_owner(node), self.session(node)
+        if session is None:
+            return "it has no ZooKeeper session yet"
+        if self.has(REPORTS) and await self.capability(REPORTS).status(node) is None:
+            return "its control socket does not answer yet"
         if not owner:
             return "it is not registered in /brokers/ids yet"
-        return None if owner == status.session else "its registration belongs to an older session"
+        return None if owner == session.session_id else "its registration belongs to an older session"
 
 
 def status_of(node: int, answer: Mapping[str, Any]) -> NodeStatus:
@@ -252,7 +262,6 @@ def status_of(node: int, answer: Mapping[str, Any]) -> NodeStatus:
         epoch=int(answer.get("epoch") or 0),
         session=_session(answer.get("session")),
         phase=str(answer.get("phase", "")),
-        password=bytes.fromhex(answer.get("password") or ""),
         raw=answer,
     )
 

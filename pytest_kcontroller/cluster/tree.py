@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -147,32 +147,34 @@ async def _all(session: ZkSession, reads: list[ReadOp]) -> list[object]:
         return results
 
 
-def unconverged(
-    tree: Tree, running: Mapping[int, int], active: Mapping[int, bool], metadata: Mapping[int, object]
-) -> str | None:
-    """Why the cluster has not settled, or None if it has: the first reason, in words.
+def unsettled(tree: Tree, sessions: Mapping[int, int]) -> str | None:
+    """Why what ZooKeeper holds has not settled, or None if it has: the first reason, in words.
 
-    `running` maps each live node to its session, `active` says which of them takes itself for the controller,
-    `metadata` what each has been told by UpdateMetadata (broker.metadata.MetadataCache.to_json).
+    `sessions` maps each running node to the session that ZooKeeper has granted it.
     """
-    checks: tuple[Callable[[], str | None], ...] = (
-        lambda: _controller_settled(tree, running, active),
-        lambda: _brokers_settled(tree, running),
-        lambda: _partitions_settled(tree, running),
-        lambda: _metadata_settled(tree, metadata),
-    )
-    return next((why for check in checks if (why := check()) is not None), None)
+    checks = (_controller_settled, _brokers_settled, _partitions_settled)
+    return next((why for check in checks if (why := check(tree, sessions)) is not None), None)
 
 
-def _controller_settled(tree: Tree, running: Mapping[int, int], active: Mapping[int, bool]) -> str | None:
-    says = sorted(node for node, yes in active.items() if yes)
-    if len(says) != 1:
-        return f"nodes that say they are the active controller: {says or 'none'}"
-    if tree.controller != says[0]:
-        return f"node {says[0]} says it is the controller, /controller names {tree.controller}"
-    if running[says[0]] != tree.controller_owner:
-        return f"/controller belongs to session {tree.controller_owner:#x}, node {says[0]} has {running[says[0]]:#x}"
+def _controller_settled(tree: Tree, sessions: Mapping[int, int]) -> str | None:
+    if tree.controller is None or tree.controller not in sessions:
+        return f"/controller names {tree.controller}, running are {sorted(sessions)}"
+    own = sessions[tree.controller]
+    if own != tree.controller_owner:
+        return f"/controller belongs to session {tree.controller_owner:#x}, node {tree.controller} has {own:#x}"
     return None
+
+
+def reported_otherwise(tree: Tree, active: Mapping[int, bool], metadata: Mapping[int, object]) -> str | None:
+    """What nodes say of themselves that is not as ZooKeeper has it, or None.
+
+    `active` says which of them takes itself for the controller, `metadata` what each has been told by UpdateMetadata
+    (broker.metadata.MetadataCache.to_json).
+    """
+    says = sorted(node for node, yes in active.items() if yes)
+    if says != [tree.controller]:
+        return f"nodes that say they are the active controller: {says or 'none'}; /controller names {tree.controller}"
+    return _metadata_settled(tree, metadata)
 
 
 def _brokers_settled(tree: Tree, running: Mapping[int, int]) -> str | None:
@@ -202,37 +204,31 @@ def _metadata_settled(tree: Tree, metadata: Mapping[int, object]) -> str | None:
             return f"node {node} does not say what it has been told"
         if metadata[node] != metadata[known[0]]:
             return f"nodes {known[0]} and {node} have been told different metadata"
-        if (wrong := told_wrong(metadata[node], tree.event().fields())) is not None:
-            return f"node {node} has been told {wrong.what} {wrong.told}, ZooKeeper holds {wrong.holds}"
+        for what, holds, has in metadata_pairs(tree.event().fields(), metadata[node]):
+            if has != holds:
+                return f"node {node} has been told of {what}: {has}; ZooKeeper holds {holds}"
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class ToldWrong:
-    """Where a node's metadata differ from ZooKeeper."""
-
-    what: str
-    told: object
-    holds: object
+_STATE = {"leader": "leader", "leader_epoch": "leader_epoch", "isr": "isr", "partition_epoch": "version"}
+"""The names of one thing in MetadataCache.to_json and in Tree.event."""
 
 
-_STATE = (("leader", "leader"), ("leader_epoch", "leader_epoch"), ("isr", "isr"), ("partition_epoch", "version"))
-"""The names of one thing in MetadataCache.to_json and in Tree.record."""
-
-
-def told_wrong(metadata: Any, tree: Mapping[str, Any]) -> ToldWrong | None:
-    """The first thing in which a node's metadata (MetadataCache.to_json) differ from ZooKeeper (Tree.record)."""
-    brokers = sorted(int(broker) for broker in metadata["brokers"])
-    if brokers != tree["brokers"]:
-        return ToldWrong("the brokers", brokers, tree["brokers"])
-    if metadata["controller"] != tree["controller"]:
-        return ToldWrong("the controller", metadata["controller"], tree["controller"])
-    for partition in tree["partitions"]:
-        if partition["leader"] is None:
-            continue  # no controller has made it yet
-        name = f"{partition['topic']}-{partition['partition']}"
-        known = metadata["partitions"].get(name)
-        for told, held in _STATE:
-            if (has := None if known is None else known[told]) != partition[held]:
-                return ToldWrong(f"the {told} of {name}:", has, partition[held])
-    return None
+def metadata_pairs(tree: Mapping[str, Any], metadata: Any) -> list[tuple[str, Any, Any]]:
+    """What a node's metadata (MetadataCache.to_json) are compared in with ZooKeeper (the fields of Tree.event): (what,
+    ZooKeeper's, the node's). A partition that no controller has made yet is none."""
+    pairs: list[tuple[str, Any, Any]] = [
+        ("controller", tree["controller"], metadata["controller"]),
+        ("brokers", tree["brokers"], sorted(int(broker) for broker in metadata["brokers"])),
+    ]
+    held = {f"{now['topic']}-{now['partition']}": now for now in tree["partitions"] if now["leader"] is not None}
+    for name in sorted(held | metadata["partitions"]):
+        now, known = held.get(name), metadata["partitions"].get(name)
+        pairs.append(
+            (
+                name,
+                now and {ours: now[its] for ours, its in _STATE.items()},
+                known and {ours: known[ours] for ours in _STATE},
+            )
+        )
+    return pairs

@@ -1,1 +1,102 @@
-"""Where a run is opened on a backend."""
+"""Backends: what a cluster can be made of. The table is the only place that knows their names.
+
+Whoever must treat them differently asks for a property (`simulated`, `lacks`), never for a name. A further backend is a
+module here (see BackendModule) and an entry of the table: options, markers, checks, runs and fixtures take it from there.
+Only the standard library is imported here, because a command line that prints its help, and a foreign project's pytest,
+read this too.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from pytest_kcontroller.cluster.capabilities import CRASH_POINTS, Capability
+from pytest_kcontroller.cluster.zookeeper import PLACES
+from pytest_kcontroller.errors import NotOnThisBackend, UsageError
+
+if TYPE_CHECKING:
+    from kcontroller_chaos.backends.run import BackendModule
+
+
+PLUGINS = ("plugins", "settings")
+"""That what is chosen can be loaded, which every backend needs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backend:
+    """The facts that are known before anything of it is imported."""
+
+    name: str
+    help: str
+    """What its clusters are made of, as a part of a sentence."""
+    module: str
+    """Where its runs are opened: a BackendModule."""
+    simulated: bool = False
+    """Its time is virtual: a seed is one history, runs are played side by side and hunted, nothing has a socket."""
+    needs: tuple[str, ...] = PLUGINS
+    """What must be on a machine, by the names of `kcontroller doctor`."""
+    zookeepers: tuple[str, ...] = PLACES
+    """Where its ZooKeeper may run (`--zookeeper`); empty: nowhere else."""
+    lacks: tuple[Capability[object], ...] = ()
+
+    def load(self) -> BackendModule:
+        return cast("BackendModule", importlib.import_module(self.module))
+
+    def check_has(self, needed: Iterable[Capability[object]], *, where: str = "") -> None:
+        """Raises NotOnThisBackend for the first that it lacks, with the backends that have it."""
+        for capability in needed:
+            if capability in self.lacks:
+                others = [backend.name for backend in BACKENDS if capability not in backend.lacks]
+                hint = f"use the backend {' or '.join(others)}" if others else "no backend has them"
+                raise NotOnThisBackend(f"the backend {self.name} has no {capability}", where=where, hint=hint)
+
+
+BACKENDS = (
+    Backend(
+        name="process",
+        help="nodes, ZooKeeper and proxies as processes",
+        module="kcontroller_chaos.backends.process",
+        needs=("java", "zookeeper", "proxies", "loopback", "descriptors", "temporary", *PLUGINS),
+        lacks=(CRASH_POINTS,),
+    ),
+    Backend(
+        name="sim",
+        help="all of it in simulated time",
+        module="kcontroller_chaos.backends.sim",
+        simulated=True,
+        zookeepers=(),
+    ),
+)
+NAMES = tuple(backend.name for backend in BACKENDS)
+DEFAULT = BACKENDS[0].name
+REAL = tuple(backend.name for backend in BACKENDS if not backend.simulated)
+FOR_REAL = "@pytest.mark.kcontroller(backends=[{}])".format(", ".join(f'"{name}"' for name in REAL))
+"""What a test says that needs sockets."""
+HELP = "; ".join(f"{backend.name}: {backend.help}" for backend in BACKENDS)
+
+
+def backend(name: str) -> Backend:
+    """Raises UsageError."""
+    for known in BACKENDS:
+        if known.name == name:
+            return known
+    raise UsageError(f"there is no backend {name!r}", hint=f"one of {', '.join(NAMES)}")
+
+
+def with_all(needed: Iterable[Capability[object]]) -> tuple[Backend, ...]:
+    """Those that have everything that is needed, in the order of the table."""
+    wanted = tuple(needed)
+    return tuple(known for known in BACKENDS if not any(capability in known.lacks for capability in wanted))
+
+
+def for_needs(needed: Iterable[Capability[object]]) -> Backend:
+    """The first that has everything; the default, if none has: it says then what is missing."""
+    return next(iter(with_all(needed)), BACKENDS[0])
+
+
+def simulated() -> Backend:
+    """The one for hunts: so many runs as a machine can play, and each can be played again."""
+    return next(known for known in BACKENDS if known.simulated)

@@ -1,29 +1,29 @@
-"""A campaign's run in virtual time: the same engine, faults and nodes, in one world of one seed (pytest_kcontroller/sim)."""
+"""Runs of the backend `sim`: the same engine, faults and nodes in virtual time, in one world of one seed."""
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from kcontroller_chaos.campaign.schedule import Schedule
+from kcontroller_chaos.backends.run import ENGINE, MUTANTS, Run, perform
 from kcontroller_chaos.feed import Event, Feed
-from kcontroller_chaos.history.read import ZOOKEEPER, txn_event
-from kcontroller_chaos.play.engine import Engine
+from kcontroller_chaos.history.read import ZOOKEEPER, History, in_order, txn_event
+from kcontroller_chaos.history.rundir import RunDirectory
 from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.sim.cluster import SimCluster
 from pytest_kcontroller.cluster.timing import unscaled
-from pytest_kcontroller.errors import EnvironmentError_
-from pytest_kcontroller.model.history import HistoryEvent, MutantCounts, ProcessExited, RunFailed, line_of
-from pytest_kcontroller.plugin.manager import Plugins
+from pytest_kcontroller.errors import EnvironmentError_, NotOnThisBackend
+from pytest_kcontroller.model.history import HistoryEvent, MutantCounts, line_of
+from pytest_kcontroller.plugin.manager import Plugins, load_plugins
 from pytest_kcontroller.runtime.real import RunStart
-from pytest_kcontroller.runtime.scheduler import WALL_START_MS, Scheduler
+from pytest_kcontroller.runtime.scheduler import WALL_START_MS, Scheduler, SimLoop
 from pytest_kcontroller.runtime.seams import Mutant, counts, installed
 from pytest_kcontroller.sim.world import World
 from pytest_kcontroller.zookeeper.txn import Txn
-
-ENGINE = "engine"
 
 START = RunStart(WALL_START_MS * 1_000_000, 0)
 """When every simulated run begins: its times are those of its history, whenever it is played."""
@@ -53,6 +53,53 @@ class SeenTxns:
         return new
 
 
+class SimRun(Run):
+    """In a world that somebody else makes, drives and closes. `loop` is the process of it that the harness's work is done
+    in, `plugins` those of the settings, if they have been loaded already."""
+
+    def __init__(
+        self, world: World, loop: SimLoop, settings: ClusterSettings, directory: Path, plugins: Plugins | None = None
+    ) -> None:
+        super().__init__(settings, directory, START, world.clock)
+        self._world, self._loop, self._plugins = world, loop, plugins
+        self._seq = 0
+        self._cluster: SimCluster | None = None
+
+    @property
+    def cluster(self) -> SimCluster:
+        if self._cluster is None:
+            raise EnvironmentError_("the cluster of this run was not started")
+        return self._cluster
+
+    async def open(self) -> None:
+        self._cluster = await SimCluster.start(
+            self._world, self.settings, self.directory, on_exit=self.exited, loop=self._loop, plugins=self._plugins
+        )
+
+    def record(self, event: HistoryEvent | str, /, **fields: object) -> None:
+        self._world.events.append(line_of(event, fields, ENGINE, self._seq, self.clock.now_us()))
+        self._seq += 1
+
+    def feed(self) -> Feed:
+        return Feed(SeenEvents(self._world.events), SeenTxns(self._world.zookeeper.txns))
+
+    @property
+    def events(self) -> list[Event]:
+        """All of them, ZooKeeper's transactions at the end."""
+        return [*self._world.events, *SeenTxns(self._world.zookeeper.txns).poll()]
+
+    def history(self) -> History:
+        return in_order(json.loads(json.dumps(self.events)))  # as lines are read: a tuple is a list
+
+    async def stop(self) -> None:
+        if self._cluster is not None:
+            await self._cluster.stop()
+
+    def close(self) -> None:
+        (self.directory / "history").mkdir(parents=True, exist_ok=True)
+        write_history(self.directory / "history", self.events)
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
     """What a run was in simulated time: its end in microseconds, and how many callbacks that took."""
@@ -64,50 +111,32 @@ class Work:
 def simulate(
     settings: ClusterSettings,
     directory: Path,
-    schedule: Schedule,
+    work: Callable[[Run], Awaitable[None]],
     *,
     keep: Callable[[list[Event]], None],
     mutant: Mutant | None,
-    noop: str | None,
-    duration_s: float,
     plugins: Plugins | None = None,
 ) -> Work:
-    """Plays it, and gives its history, ZooKeeper's transactions at the end, to `keep`: in any case.
+    """Performs it in a world of its own, and gives its history to `keep`: in any case.
 
-    Raises EnvironmentError_ as a real cluster does. `directory` is where messages say that there is more;
-    `plugins` are those of the settings, if they have been loaded already.
+    Raises EnvironmentError_ as a real cluster does. `directory` is where messages say that there is more.
     """
     with Scheduler() as scheduler, unscaled(), installed(mutant):
         world = World(scheduler, settings.seed)
         loop = scheduler.process(ENGINE)
-        seq = 0
-
-        def record(event: HistoryEvent | str, /, **fields: object) -> None:
-            nonlocal seq
-            world.events.append(line_of(event, fields, ENGINE, seq, scheduler.now_us))
-            seq += 1
-
-        def exited(node: int, status: int) -> None:
-            record(ProcessExited(node=node, status=status))
-
-        async def play() -> None:
-            cluster = await SimCluster.start(world, settings, directory, on_exit=exited, loop=loop, plugins=plugins)
-            feed = Feed(SeenEvents(world.events), SeenTxns(world.zookeeper.txns))
-            try:
-                await Engine(cluster, feed, world.clock, record, noop, duration_s=duration_s).play(schedule)
-            finally:
-                await cluster.stop()
-
+        run = SimRun(world, loop, settings, directory, plugins)
         try:
-            scheduler.run_until_complete(loop.create_task(play(), name=ENGINE))
-        except EnvironmentError_ as failed:
-            record(RunFailed(error=str(failed)))
-            raise
+            scheduler.run_until_complete(loop.create_task(perform(run, work), name=ENGINE))
         finally:
             if mutant is not None:
-                record(MutantCounts(mutant=mutant.name, counts=counts()))
-            keep([*world.events, *SeenTxns(world.zookeeper.txns).poll()])
+                run.record(MutantCounts(mutant=mutant.name, counts=counts()))
+            keep(run.events)
         return Work(scheduler.now_us, scheduler.ran)
+
+
+def mutant_of(settings: ClusterSettings) -> Mutant | None:
+    """It is put into this process, as all nodes run in it. Raises UsageError."""
+    return load_plugins((*settings.plugins, MUTANTS)).mutant(settings.mutant)
 
 
 def write_history(directory: Path, events: Sequence[Event]) -> None:
@@ -118,3 +147,34 @@ def write_history(directory: Path, events: Sequence[Event]) -> None:
     files.setdefault(ZOOKEEPER, [])
     for writer, lines in files.items():
         (directory / f"{writer}.jsonl").write_text("".join(lines), encoding="utf-8")
+
+
+# --- the backend's functions, see BackendModule
+
+
+def check(zookeeper_image: str | None) -> None:
+    if zookeeper_image is not None:
+        raise NotOnThisBackend("simulated time has no containers", hint="leave --zookeeper out, or use another backend")
+
+
+def versions(zookeeper_image: str | None) -> dict[str, str]:
+    return {"zookeeper": "simulated"}
+
+
+def start_of(now: RunStart) -> RunStart:
+    return START
+
+
+async def play(settings: ClusterSettings, directory: RunDirectory, work: Callable[[Run], Awaitable[None]]) -> None:
+    keep = partial(write_history, directory.history)
+    await _apart(partial(simulate, settings, directory.path, work, keep=keep, mutant=mutant_of(settings)))
+
+
+async def _apart(work: Callable[[], object]) -> None:
+    """In a thread: simulated time has loops of its own, and runs outside of every other. Cancelled, it ends its run."""
+    running = asyncio.get_running_loop().run_in_executor(None, work)
+    try:
+        await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait_for(running, None)
+        raise

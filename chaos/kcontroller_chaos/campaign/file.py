@@ -19,6 +19,7 @@ from kcontroller_chaos.catalogue.key import REQUIRED, Key, shown
 from kcontroller_chaos.catalogue.kind import WrongKeyError
 from kcontroller_chaos.catalogue.placement import EVENTS, FAULT_KEYS, POINTS, TARGETS, TRIGGERS
 from kcontroller_chaos.faults import Fault
+from pytest_kcontroller.cluster.capabilities import CRASH_POINTS, Capability
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.model.kafka_config import find_wrong
 from pytest_kcontroller.model.suggestions import nearest
@@ -119,18 +120,31 @@ class Campaign:
     """What it was checked against: the faults that it may name."""
 
     @property
+    def fault_classes(self) -> tuple[type[Fault], ...]:
+        """Of what it may do."""
+        drawn = () if self.generator is None else self.generator.faults
+        return (*(type(spec.fault) for spec in self.faults), *(self.catalogue.named(name) for name in drawn))
+
+    @property
     def fault_names(self) -> frozenset[str]:
         """KIND and KIND:MODE of what it may do."""
-        faults = [type(spec.fault) for spec in self.faults]
-        if self.generator is not None:
-            faults += [self.catalogue.named(name) for name in self.generator.faults]
-        return frozenset(name for one in faults for name in {one.kind, f"{one.kind}:{one.mode or ''}".rstrip(":")})
+        return frozenset(
+            name for one in self.fault_classes for name in {one.kind, f"{one.kind}:{one.mode or ''}".rstrip(":")}
+        )
 
     @property
     def crash_points(self) -> bool:
-        """Whether it needs them; only simulated time has them."""
+        """Whether it has some."""
         drawn = self.generator is not None and self.generator.crash_points > 0
         return drawn or any(is_crash_point(fault.when) for fault in self.faults)
+
+    @property
+    def needs(self) -> tuple[Capability[object], ...]:
+        """What a backend must have so that this can be played, besides what every one has."""
+        needed: list[Capability[object]] = [CRASH_POINTS] if self.crash_points else []
+        for fault in self.fault_classes:
+            needed += fault.needs
+        return tuple(dict.fromkeys(needed))
 
 
 def is_crash_point(trigger: str | None) -> bool:

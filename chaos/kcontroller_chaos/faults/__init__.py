@@ -11,6 +11,7 @@ from random import Random  # noqa: TID251 - the type only; streams come from the
 from typing import Any, ClassVar, Self
 
 from kcontroller_chaos.injection import Evidence, Injection
+from pytest_kcontroller.cluster.capabilities import Capability
 from pytest_kcontroller.hookspecs import hookimpl
 
 __all__ = ["Fault", "parameter"]
@@ -54,6 +55,8 @@ class Fault:
     """What of its node nobody else may touch meanwhile (injection.py): a drawn fault that meets one is skipped."""
     may_miss: ClassVar[bool] = False
     """Whether it lies in wait for something that need not come; a drawn fault that missed is skipped."""
+    needs: ClassVar[tuple[Capability[object], ...]] = ()
+    """What a backend must have so that this can be done, besides what every one has (cluster/capabilities.py)."""
 
     async def inject(self, on: Injection) -> None:
         """Does it. Raises EnvironmentError_ if it could not: the fault was not applied."""

@@ -6,6 +6,7 @@ The look is a request of ours over the link, to the node that listens at its end
 from __future__ import annotations
 
 from kcontroller_chaos.injection import Injection
+from pytest_kcontroller.cluster.capabilities import REPORTS
 from pytest_kcontroller.cluster.observed import gather_all
 from pytest_kcontroller.errors import EnvironmentError_
 from pytest_kcontroller.runtime.ports import ConnectionClosedError
@@ -28,9 +29,16 @@ def inbound(on: Injection) -> list[Pair]:
 
 
 async def answering(on: Injection, pairs: list[Pair]) -> list[Pair]:
-    """Those whose target runs and answers its harness: silence on their links has no other reason."""
-    targets = {target: await on.cluster.status(int(target)) for _, target in pairs if int(target) in on.cluster.running}
-    return [pair for pair in pairs if targets.get(pair[1]) is not None]
+    """Those whose target runs, is not paused, and answers its harness where it can: silence on their links has no other
+    reason."""
+    targets = {target: await _answers(on, int(target)) for target in dict.fromkeys(target for _, target in pairs)}
+    return [pair for pair in pairs if targets[pair[1]]]
+
+
+async def _answers(on: Injection, node: int) -> bool:
+    if on.cluster.process_state(node) in (None, "T"):
+        return False
+    return not on.cluster.has(REPORTS) or await on.cluster.capability(REPORTS).status(node) is not None
 
 
 async def round_trips(on: Injection, pairs: list[Pair], timeout_us: int = PROBE_US) -> dict[Pair, int | None]:

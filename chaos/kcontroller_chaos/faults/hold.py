@@ -9,6 +9,7 @@ from typing import Self
 from kcontroller_chaos.faults import Fault, parameter
 from kcontroller_chaos.feed import writer_is
 from kcontroller_chaos.injection import TASKS, Evidence, Injection
+from pytest_kcontroller.cluster.capabilities import HOLDS
 from pytest_kcontroller.runtime.holds import BEFORE_STATE_WRITE, POINTS
 
 
@@ -33,11 +34,12 @@ at_s = 2
 """
     claims = (TASKS,)
     may_miss = True
+    needs = (HOLDS,)
 
     point: str = parameter(BEFORE_STATE_WRITE, "the hold point", choices=POINTS)
 
     async def inject(self, on: Injection) -> None:
-        await on.cluster.hold(on.node, self.point)
+        await on.cluster.capability(HOLDS).hold(on.node, self.point)
 
     async def observe(self, on: Injection) -> Evidence:
         """The node's own record that a task waits there."""
@@ -48,7 +50,7 @@ at_s = 2
         return {"writer": event["writer"], "seq": event["seq"], "point": event["point"], "t_us": event["t_us"]}
 
     async def heal(self, on: Injection) -> None:
-        await on.cluster.release(on.node, self.point)
+        await on.cluster.capability(HOLDS).release(on.node, self.point)
 
     def within_s(self, on: Injection) -> float:
         return 5.0

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kcontroller_chaos.checking import LIVENESS, Verdict
-from kcontroller_chaos.history.read import Event, History
+from kcontroller_chaos.history.read import History
 from kcontroller_chaos.invariants import Invariant
-
-COMPARED = {"leader": "leader", "leader_epoch": "leader_epoch", "isr": "isr", "partition_epoch": "version"}
-"""By their names in metadata and in `zk.tree`."""
+from pytest_kcontroller.cluster.tree import metadata_pairs
 
 
 class MetadataAgreesAfterHealing(Invariant):
@@ -25,29 +21,10 @@ class MetadataAgreesAfterHealing(Invariant):
             return Verdict.unknown("the run did not reach its end: no node.metadata or zk.tree")
         checks = 0
         for event in told:
-            for what, expected, seen in _pairs(tree, event["metadata"]):
+            for what, expected, seen in metadata_pairs(tree, event["metadata"]):
                 checks += 1
                 if expected != seen:
                     said = f"node {event['node']} was told {seen}, ZooKeeper has {expected}"
                     witness = {"node": event["node"], "told": seen, "zookeeper": expected}
                     return Verdict.violated(checks, seen=said, where=what, witness=witness)
         return Verdict.of(checks)
-
-
-def _pairs(tree: Event, metadata: Any) -> list[tuple[str, Any, Any]]:
-    """(what, ZooKeeper's, the node's)."""
-    pairs: list[tuple[str, Any, Any]] = [
-        ("controller", tree["controller"], metadata["controller"]),
-        ("brokers", tree["brokers"], sorted(int(broker) for broker in metadata["brokers"])),
-    ]
-    held = {f"{now['topic']}-{now['partition']}": now for now in tree["partitions"] if now["leader"] is not None}
-    for name in sorted(held | metadata["partitions"]):
-        now, said = held.get(name), metadata["partitions"].get(name)
-        pairs.append(
-            (
-                name,
-                now and {ours: now[its] for ours, its in COMPARED.items()},
-                said and {ours: said[ours] for ours in COMPARED},
-            )
-        )
-    return pairs

@@ -9,7 +9,7 @@ from typing import Any
 
 from kcontroller_chaos.catalogue import load_catalogue
 from kcontroller_chaos.checking import LIVENESS, SAFETY
-from kcontroller_chaos.history.read import History, read_history, zk_import
+from kcontroller_chaos.history.read import ZOOKEEPER, History, read_history, zk_import
 from kcontroller_chaos.history.rundir import RunDirectory, write_json
 from kcontroller_chaos.invariants import Invariant, check_all
 from kcontroller_chaos.judge.recovery import SKIPPED, elections, faults, recovery
@@ -30,9 +30,7 @@ def judge(run: Path, invariants: Sequence[Invariant] | None = None) -> Entry:
     directory = RunDirectory.open(run)
     log_error = None
     try:
-        if (
-            directory.read_run().get("backend") != "sim"
-        ):  # a simulated ZooKeeper's transactions are in the history already
+        if not _wrote_history(directory):
             zk_import(run, directory.start)
     except (KControllerError, OSError, KeyError, ValueError) as unreadable:
         log_error = str(unreadable)
@@ -46,6 +44,11 @@ def judge(run: Path, invariants: Sequence[Invariant] | None = None) -> Entry:
     write_json(run / "verdicts.json", value)
     write_json(run / "timeline.json", timeline(history, value))
     return value
+
+
+def _wrote_history(directory: RunDirectory) -> bool:
+    """Whether ZooKeeper, a simulated one, has written its part of the history itself, and there is no log to be imported."""
+    return (directory.history / f"{ZOOKEEPER}.jsonl").exists() and not any(directory.zookeeper.glob("log.*"))
 
 
 def known_reasons(value: Entry, run: Entry) -> list[str]:

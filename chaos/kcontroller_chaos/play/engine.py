@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kcontroller_chaos.backends.run import record_state
 from kcontroller_chaos.campaign.actions import Action, CreateTopic
 from kcontroller_chaos.campaign.file import is_crash_point
 from kcontroller_chaos.campaign.schedule import Schedule
@@ -18,6 +19,7 @@ from kcontroller_chaos.play.player import FaultPlayer
 from kcontroller_chaos.play.targets import TARGET_S, resolve
 from kcontroller_chaos.play.triggers import wait_for
 from kcontroller_chaos.play.wrappers import AtPoint, Group, Noop
+from pytest_kcontroller.cluster.capabilities import CRASH_POINTS
 from pytest_kcontroller.cluster.contract import Cluster
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentError_, KControllerError
@@ -29,7 +31,6 @@ from pytest_kcontroller.model.history import (
     FaultNotApplied,
     FaultSkipped,
     HostOverload,
-    NodeMetadata,
     Record,
     RunEnded,
     RunStarted,
@@ -84,7 +85,7 @@ class Engine:
             await self.converge()
             self.feed.poll()
             self._record_overload()
-            await self._record_end()
+            await record_state(self.cluster, self.record)
             self.record(RunEnded())
 
     async def _play(self, action: Action, begin_us: int, schedule: Schedule) -> None:
@@ -143,7 +144,7 @@ class Engine:
         try:
             nodes = await self._resolve(action, schedule)
             async with asyncio.timeout(limit_s):
-                node = await self.cluster.reach(nodes, point, int(count))
+                node = await self.cluster.capability(CRASH_POINTS).reach(nodes, point, int(count))
         except TimeoutError:
             named = ", ".join(map(str, nodes))
             self._cannot(action, f"of the nodes {named} none came to {action.when} in {limit_s:g} s")
@@ -154,7 +155,7 @@ class Engine:
         try:
             members = [await self._injection(action, node)]
         except KControllerError as failed:
-            await self.cluster.thaw(node)
+            await self.cluster.capability(CRASH_POINTS).thaw(node)
             self._cannot(action, str(failed))
             return
         await self._strike(action, members, fault, at_point=True)
@@ -165,7 +166,7 @@ class Engine:
         other = self.claims.holder(claims)
         if action.if_possible and other is not None:
             if at_point:
-                await self.cluster.thaw(on.node)
+                await self.cluster.capability(CRASH_POINTS).thaw(on.node)
             self._cannot(action, f"node {on.node} is in the hands of {other}")
             return
         if fault.ends_session or action.still_us:  # who stands still does not ping
@@ -230,12 +231,10 @@ class Engine:
         return members
 
     async def _injection(self, action: Action, node: int) -> Injection:
-        status = await self.cluster.status(node)
         duration_s = None if action.duration_us is None else action.duration_us / 1e6
-        on = Injection.begin(
-            self.cluster, self.feed, self.clock, fault=action.id, node=node, status=status, duration_s=duration_s
-        )
-        if status is not None and action.if_possible and status.raw.get("session_state") != "connected":
+        on = Injection.begin(self.cluster, self.feed, self.clock, fault=action.id, node=node, duration_s=duration_s)
+        found = self.cluster.session(node)
+        if action.if_possible and (found is None or not found.connected):
             raise EnvironmentError_(f"node {node} is not connected to ZooKeeper now, so it cannot lose it")
         session = hex(on.session)
         if self.feed.find(lambda e: e["kind"] == "zk.txn" and e["type"] == "close-session" and e["session"] == session):
@@ -265,14 +264,6 @@ class Engine:
         except KControllerError as not_converged:
             return str(not_converged)
         return None
-
-    async def _record_end(self) -> None:
-        for node in self.cluster.running:
-            if (status := await self.cluster.status(node)) is not None:
-                self.record(status.event())
-            if (metadata := await self.cluster.metadata(node)) is not None:
-                self.record(NodeMetadata(node=node, metadata=metadata))
-        self.record((await self.cluster.tree()).event())
 
 
 def _whom(members: Sequence[Injection]) -> dict[str, Any]:

@@ -13,14 +13,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from kcontroller_chaos.backends.sim import simulate
+from kcontroller_chaos.backends.run import Run
+from kcontroller_chaos.backends.sim import mutant_of, simulate
 from kcontroller_chaos.campaign.actions import FAULT
 from kcontroller_chaos.campaign.file import Campaign
 from kcontroller_chaos.campaign.schedule import draw
 from kcontroller_chaos.feed import Event
 from kcontroller_chaos.history.read import in_order
 from kcontroller_chaos.judge.verdict import VIOLATED, known_reasons, verdicts
-from kcontroller_chaos.play.runner import MUTANTS, Options, check
+from kcontroller_chaos.play.runner import Options, check, play_schedule
 from pytest_kcontroller.errors import EnvironmentError_
 from pytest_kcontroller.plugin.manager import load_plugins
 
@@ -48,7 +49,7 @@ class Hunter:
         self._campaign, self._options = campaign, options
         self._settings = check(campaign, options)
         self._plugins = load_plugins(options.plugins)
-        self._mutant = load_plugins((*options.plugins, MUTANTS)).mutant(options.mutant)
+        self._mutant = mutant_of(self._settings)
         self._expected = [asdict(known) for known in campaign.expected]
 
     def play(self, seed: int) -> Glance:
@@ -56,15 +57,17 @@ class Hunter:
         schedule = draw(self._campaign, seed)
         events: list[Event] = []
         end_us = callbacks = 0
+
+        async def played(run: Run) -> None:
+            await play_schedule(run, schedule, self._options.noop_fault, self._campaign.duration_s)
+
         try:
             work = simulate(
                 replace(self._settings, seed=seed),
                 NOWHERE,
-                schedule,
+                played,
                 keep=events.extend,
                 mutant=self._mutant,
-                noop=self._options.noop_fault,
-                duration_s=self._campaign.duration_s,
                 plugins=self._plugins,
             )
             end_us, callbacks = work.end_us, work.callbacks

@@ -6,35 +6,26 @@ import asyncio
 import os
 import platform
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kcontroller_chaos.backends.sim import START as SIMULATION_START
-from kcontroller_chaos.backends.sim import simulate, write_history
+from kcontroller_chaos import backends
+from kcontroller_chaos.backends.run import MUTANTS, Run
 from kcontroller_chaos.campaign.file import Campaign
 from kcontroller_chaos.campaign.schedule import Schedule, draw
-from kcontroller_chaos.feed import Feed, LogSource, Tail
 from kcontroller_chaos.history.rundir import RunDirectory
 from kcontroller_chaos.judge.outcome import HELD, exit_status
 from kcontroller_chaos.judge.verdict import ENVIRONMENT, judge
 from kcontroller_chaos.play.engine import Engine
 from pytest_kcontroller import __version__
-from pytest_kcontroller.cluster.java import versions
 from pytest_kcontroller.cluster.observed import ClusterSettings
-from pytest_kcontroller.cluster.process.cluster import ProcessCluster
-from pytest_kcontroller.cluster.zookeeper.source import check_zookeeper
-from pytest_kcontroller.errors import EnvironmentError_, NotOnThisBackend, UsageError
-from pytest_kcontroller.model.history import ProcessExited, RunFailed
+from pytest_kcontroller.errors import EnvironmentError_, UsageError
 from pytest_kcontroller.plugin.manager import Plugins, load_plugins
-from pytest_kcontroller.runtime.real import RealClock, Recorder, RunStart
+from pytest_kcontroller.runtime.real import RealClock, RunStart
 from pytest_kcontroller.runtime.seams import MutantDoesNotApplyError, check_applies
-
-MUTANTS = "kcontroller_chaos.mutants"
-PROCESS, SIM = "process", "sim"
-BACKENDS = (PROCESS, SIM)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +40,8 @@ class Options:
     plugins: tuple[str, ...] = ()
     zookeeper_image: str | None = None
     """As in ClusterSettings."""
-    backend: str = PROCESS
+    backend: str = backends.DEFAULT
+    """A name of the registry (kcontroller_chaos.backends)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +66,9 @@ class RunResult:
 
 def check(campaign: Campaign, options: Options) -> ClusterSettings:
     """Everything that can be wrong before something starts. Raises UsageError."""
-    if options.backend == PROCESS:
-        check_zookeeper(options.zookeeper_image)
-    elif options.zookeeper_image is not None:
-        raise NotOnThisBackend(
-            "simulated time has no containers", hint="leave --zookeeper out, or use --backend process"
-        )
-    if options.backend != SIM and campaign.crash_points:
-        raise NotOnThisBackend(
-            "only simulated time has crash points (write:N, written:N, request:N, generator.crash_points)",
-            where=str(campaign.file),
-            hint="use --backend sim, or a copy of the file without them",
-        )
+    backend = backends.backend(options.backend)
+    backend.load().check(options.zookeeper_image)
+    backend.check_has(campaign.needs, where=str(campaign.file))
     plugins = load_plugins((*options.plugins, MUTANTS))
     try:
         check_applies(plugins.mutant(options.mutant, where="--mutant"))
@@ -135,9 +118,9 @@ async def run_once(campaign: Campaign, seed: int, options: Options, schedule: Sc
     """
     settings = replace(check(campaign, options), seed=seed)
     schedule = schedule or draw(campaign, seed)
-    start = RunStart.now()
+    backend, start = backends.backend(options.backend).load(), RunStart.now()
     clock = RealClock(start)
-    run = RunDirectory.create(
+    directory = RunDirectory.create(
         options.out,
         {"name": campaign.name, "file": str(campaign.file), "sha256": campaign.sha256},
         seed,
@@ -149,81 +132,40 @@ async def run_once(campaign: Campaign, seed: int, options: Options, schedule: Sc
         plugins=list(options.plugins),
         zookeeper_image=options.zookeeper_image,
         backend=options.backend,
-        times=SIMULATION_START if options.backend == SIM else start,
+        times=backend.start_of(start),
         text=campaign.text,
         schedule=schedule.facts,
         expected=[asdict(known) for known in campaign.expected],
-        versions={"kcontroller": __version__, "python": platform.python_version(), **_versions(options)},
+        versions={"kcontroller": __version__, "python": platform.python_version()}
+        | backend.versions(options.zookeeper_image),
         host={"cpus": len(os.sched_getaffinity(0)), "system": f"{platform.system()} {platform.machine()}"},
         commit=_commit(),
     )
-    schedule.save(run.schedule)
-    noop, duration_s, invariants = options.noop_fault, campaign.duration_s, campaign.catalogue.invariants
+    schedule.save(directory.schedule)
+    invariants = campaign.catalogue.invariants
+
+    async def work(run: Run) -> None:
+        await play_schedule(run, schedule, options.noop_fault, campaign.duration_s)
+
     try:
-        if options.backend == SIM:
-            mutant = load_plugins((*options.plugins, MUTANTS)).mutant(options.mutant)
-            keep = partial(write_history, run.history)
-            played = partial(simulate, settings, run.path, schedule, keep=keep, mutant=mutant, noop=noop)
-            await _apart(partial(played, duration_s=duration_s))
-        else:
-            await _play(settings, run, start, clock, schedule, noop, duration_s)
+        await backend.play(settings, directory, work)
     except asyncio.CancelledError:
-        details = judge(run.path, invariants)  # what was proven until then stands; else the verdict is unknown
-        run.end(clock.wall_ms() * 1_000_000, details["overall"])
+        details = judge(directory.path, invariants)  # what was proven until then stands; else the verdict is unknown
+        directory.end(clock.wall_ms() * 1_000_000, details["overall"])
         raise
     except EnvironmentError_ as failed:
-        details = judge(run.path, invariants)  # environment, unless a violation was proven before
-        run.end(clock.wall_ms() * 1_000_000, details["overall"])
+        details = judge(directory.path, invariants)  # environment, unless a violation was proven before
+        directory.end(clock.wall_ms() * 1_000_000, details["overall"])
         shown = {} if details["overall"] == ENVIRONMENT else details
-        return RunResult(run.path, details["overall"], clock.now_us() / 1e6, shown, str(failed))
-    details = judge(run.path, invariants)
-    run.end(clock.wall_ms() * 1_000_000, details["overall"])
-    return RunResult(run.path, details["overall"], clock.now_us() / 1e6, details)
+        return RunResult(directory.path, details["overall"], clock.now_us() / 1e6, shown, str(failed))
+    details = judge(directory.path, invariants)
+    directory.end(clock.wall_ms() * 1_000_000, details["overall"])
+    return RunResult(directory.path, details["overall"], clock.now_us() / 1e6, details)
 
 
-async def _play(
-    settings: ClusterSettings,
-    run: RunDirectory,
-    start: RunStart,
-    clock: RealClock,
-    schedule: Schedule,
-    noop: str | None,
-    duration_s: float,
-) -> None:
-    record = Recorder(run.history / "engine.jsonl", "engine", clock)
-
-    def exited(node: int, status: int) -> None:
-        record(ProcessExited(node=node, status=status))
-
-    try:
-        cluster = await ProcessCluster.start(
-            settings, run.path, run_start=start, on_exit=exited, zookeeper_log=run.zookeeper
-        )
-        try:
-            source = LogSource(cluster.zookeeper.txn_log_directory, start)
-            feed = Feed(Tail(run.history, skip=("zookeeper",)), source)
-            await Engine(cluster, feed, clock, record, noop, duration_s=duration_s).play(schedule)
-        finally:
-            await cluster.stop(keep_log_in=run.zookeeper)
-    except EnvironmentError_ as failed:
-        record(RunFailed(error=str(failed)))
-        raise
-    finally:
-        record.close()
-
-
-async def _apart(work: Callable[[], object]) -> None:
-    """In a thread: simulated time has loops of its own, and runs outside of every other. Cancelled, it ends its run."""
-    running = asyncio.get_running_loop().run_in_executor(None, work)
-    try:
-        await asyncio.shield(running)
-    except asyncio.CancelledError:
-        await asyncio.wait_for(running, None)
-        raise
-
-
-def _versions(options: Options) -> dict[str, str]:
-    return {"zookeeper": "simulated"} if options.backend == SIM else versions(options.zookeeper_image)
+async def play_schedule(run: Run, schedule: Schedule, noop: str | None, duration_s: float) -> None:
+    """On a run that is open; `noop` and `duration_s` as in Engine."""
+    await Engine(run.cluster, run.feed(), run.clock, run.record, noop, duration_s=duration_s).play(schedule)
 
 
 @cache

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Sequence
 
 from kcontroller_chaos.injection import Evidence, Injection, Playable
+from pytest_kcontroller.cluster.capabilities import CRASH_POINTS
 from pytest_kcontroller.runtime.nursery import Nursery
 
 
@@ -64,7 +65,7 @@ class AtPoint:
             await self._fault.inject(on)
             await on.clock.sleep_us(self._still_us)
         finally:
-            await on.cluster.thaw(on.node)
+            await on.cluster.capability(CRASH_POINTS).thaw(on.node)
 
 
 class Noop:
@@ -77,7 +78,7 @@ class Noop:
     async def inject(self, on: Injection) -> None:
         """Nothing happens, but whoever stands at a crash point goes on."""
         if isinstance(self._fault, AtPoint):
-            await on.cluster.thaw(on.node)
+            await on.cluster.capability(CRASH_POINTS).thaw(on.node)
 
     async def heal(self, on: Injection) -> None:
         """Nothing has happened."""

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any, Self
 
 from pytest_kcontroller.cluster.admin import AdminSession
-from pytest_kcontroller.cluster.contract import ZOOKEEPER, NodeStatus
+from pytest_kcontroller.cluster.capabilities import HOLDS, REPORTS, NodeStatus
+from pytest_kcontroller.cluster.contract import ZOOKEEPER, NodeSession
 from pytest_kcontroller.cluster.observed import ClusterSettings, ObservedCluster, gather_all, status_of
 from pytest_kcontroller.cluster.process.links import Links
 from pytest_kcontroller.cluster.process.node import NodeProcess, short_temporary
 from pytest_kcontroller.cluster.process.processes import temporary_name
+from pytest_kcontroller.cluster.process.session_relays import SessionRelays
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.end_session import close_session
 from pytest_kcontroller.cluster.zookeeper.server import ZooKeeper, four_letter_word
@@ -30,7 +32,9 @@ ANSWER_S = 2.0
 
 
 class ProcessCluster(ObservedCluster):
-    """See api.Cluster. Made by `start`; `stop` ends everything that it started."""
+    """See contract.Cluster. Made by `start`; `stop` ends everything that it started."""
+
+    offers = (HOLDS, REPORTS)
 
     def __init__(
         self, settings: ClusterSettings, directory: Path, start: RunStart, on_exit: Callable[[int, int], None] | None
@@ -40,6 +44,7 @@ class ProcessCluster(ObservedCluster):
         self._on_exit = on_exit
         self._work = _new_directory()
         self._zookeeper: ZooKeeper | None = None
+        self._relays: SessionRelays | None = None
         self._links: Links | None = None
         self._admin: AdminSession | None = None
         self._nodes: dict[int, NodeProcess] = {}
@@ -84,9 +89,13 @@ class ProcessCluster(ObservedCluster):
             cleanup=self._work,
             txn_log=self._zookeeper_log,
         )
-        self._links = await Links.start(
-            self.nodes_to_start, self._zookeeper.address, log=self.directory / "logs" / "toxiproxy.log"
+        self._relays = await SessionRelays.start(
+            self.nodes_to_start,
+            self._zookeeper.address,
+            directory=self._work,
+            log=self.directory / "logs" / "session-relay.log",
         )
+        self._links = await Links.start(self._relays.addresses, log=self.directory / "logs" / "toxiproxy.log")
         self._admin = await AdminSession.open(str(self._zookeeper.address))
         self._watch = asyncio.create_task(self._watch_zookeeper(), name="watch ZooKeeper")
         for node in self.nodes_to_start:
@@ -98,7 +107,7 @@ class ProcessCluster(ObservedCluster):
                 self._exited,
                 cleanup=self._work,
             )
-        await gather_all([self._nodes[node].start(ready=self._registered) for node in self.nodes_to_start])
+        await gather_all([self.restart(node) for node in self.nodes_to_start])
 
     async def _watch_zookeeper(self) -> None:
         """What waits for a server that has ended would wait for ever: its session is closed instead."""
@@ -168,6 +177,12 @@ class ProcessCluster(ObservedCluster):
             raise EnvironmentError_("the cluster has no proxies: it was not started, or has been stopped")
         return self._links
 
+    @property
+    def relays(self) -> SessionRelays:
+        if self._relays is None:
+            raise EnvironmentError_("the cluster has no relays: it was not started, or has been stopped")
+        return self._relays
+
     def process(self, node: int) -> NodeProcess:
         if (found := self._nodes.get(node)) is None:
             raise EnvironmentError_(f"there is no node {node}; there are: {', '.join(map(str, self.nodes))}")
@@ -185,7 +200,10 @@ class ProcessCluster(ObservedCluster):
         return await self.process(node).terminate(scaled(self.stop_s))
 
     async def restart(self, node: int) -> None:
-        await self.process(node).start(ready=self._registered)
+        process = self.process(node)
+        if not process.alive:
+            self.relays.begin(node)
+        await process.start(ready=self._registered)
 
     async def pause(self, node: int) -> None:
         self.process(node).pause()
@@ -196,7 +214,7 @@ class ProcessCluster(ObservedCluster):
     def process_state(self, node: int) -> str | None:
         return self.process(node).state()
 
-    # --- what a node says and is told on its control socket
+    # --- Holds and Reports: what a node is told and answers on its control socket
 
     async def status(self, node: int) -> NodeStatus | None:
         answer = await self.process(node).ask("status", timeout_s=scaled(ANSWER_S))
@@ -233,6 +251,13 @@ class ProcessCluster(ObservedCluster):
         await self.links.disable(source, target, plane)
         await self.links.enable(source, target, plane)
 
+    def session(self, node: int) -> NodeSession | None:
+        return self.relays.session(node) if self.process(node).alive else None
+
+    def sessions(self, node: int) -> tuple[NodeSession, ...]:
+        self.process(node)
+        return self.relays.sessions(node)
+
     async def zookeeper_round_trip_us(self, node: int, *, limit_s: float) -> int | None:
         loop = asyncio.get_running_loop()
         began_s = loop.time()
@@ -243,11 +268,10 @@ class ProcessCluster(ObservedCluster):
         return SocketTransport(), self.links.address(source, target, "control")
 
     async def expire_session_server(self, node: int) -> int:
-        status = await self.status(node)
-        if status is None or not status.session:
+        if (session := self.session(node)) is None:
             raise EnvironmentError_(f"node {node} has no session that could be closed")
-        await close_session(self.zookeeper.address, status.session, status.password, timeout_s=scaled(5))
-        return status.session
+        await close_session(self.zookeeper.address, session.session_id, session.password, timeout_s=scaled(5))
+        return session.session_id
 
     def _exited(self, node: int, status: int) -> None:
         if self._on_exit is not None:
@@ -281,6 +305,8 @@ class ProcessCluster(ObservedCluster):
             try:
                 if self._links is not None:
                     await self._links.stop()
+                if self._relays is not None:
+                    await self._relays.stop()
             finally:
                 try:
                     if self._zookeeper is not None:

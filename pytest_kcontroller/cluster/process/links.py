@@ -16,7 +16,7 @@ import shlex
 import shutil
 import socket
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
@@ -82,8 +82,8 @@ class Links:
         self._changes = asyncio.Lock()  # requests.Session is for one thread at a time
 
     @classmethod
-    async def start(cls, nodes: Iterable[int], zookeeper: Address, *, log: Path) -> Self:
-        """KCONTROLLER_TOXIPROXY_URL, else what `start_server` starts.
+    async def start(cls, zookeeper: Mapping[int, Address], *, log: Path) -> Self:
+        """KCONTROLLER_TOXIPROXY_URL, else what `start_server` starts. `zookeeper`: each node, and where its link to it ends.
 
         A node's port is chosen here and kept free until the node asks for it with `listen`.
 
@@ -93,12 +93,12 @@ class Links:
         process = None
         if url is None:
             process, url = await start_server(log)
-        links = cls(tuple(nodes), ToxiproxyClient(url), process)
+        links = cls(tuple(zookeeper), ToxiproxyClient(url), process)
         try:
             for node in links._nodes:
                 links._reserve(node)
             for link in links._all():
-                await links._create(link, zookeeper)
+                await links._create(link, zookeeper[int(link[0])])
         except BaseException:
             await links.stop()
             raise

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from pytest_kcontroller.cluster.admin import TIMEOUT_MS
-from pytest_kcontroller.cluster.contract import ZOOKEEPER, NodeStatus
+from pytest_kcontroller.cluster.capabilities import CRASH_POINTS, HOLDS, REPORTS, NodeStatus
+from pytest_kcontroller.cluster.contract import ZOOKEEPER, NodeSession
 from pytest_kcontroller.cluster.observed import ClusterSettings, ObservedCluster, status_of
 from pytest_kcontroller.errors import EnvironmentError_, StartError
 from pytest_kcontroller.model.cluster import Address
@@ -20,6 +21,7 @@ from pytest_kcontroller.runtime.scheduler import SimLoop, SimRuntime
 from pytest_kcontroller.sim.crash_points import WRITE, CrashPoints
 from pytest_kcontroller.sim.link import LEAST_US, MOST_US, Link
 from pytest_kcontroller.sim.world import World
+from pytest_kcontroller.sim.zookeeper.link import Connection, ZkLink
 from pytest_kcontroller.sim.zookeeper.session import SimConnector
 from pytest_kcontroller.zookeeper.session import SessionEvent, ZkSession
 
@@ -50,6 +52,8 @@ class SimNode:
         """Why its link to ZooKeeper is held: by a fault; because a write was about to leave."""
         self._flying = 0
         """How many requests were on their way before that write."""
+        self._grants_before = 0
+        """How many of its link's were granted to earlier processes."""
 
     @property
     def alive(self) -> bool:
@@ -59,9 +63,26 @@ class SimNode:
     def answers(self) -> bool:
         return self.alive and not self._paused
 
+    @property
+    def _zookeeper_link(self) -> ZkLink:
+        return self._world.zookeeper.link(self.machine)
+
+    @property
+    def session(self) -> NodeSession | None:
+        """See contract.Sessions."""
+        grants = self._zookeeper_link.grants[self._grants_before :]
+        return None if not self.alive or not grants or self._zookeeper_link.refused else _granted(grants[-1])
+
+    @property
+    def sessions(self) -> tuple[NodeSession, ...]:
+        """See contract.Sessions."""
+        newest = {connection.session: connection for connection in self._zookeeper_link.grants}
+        return tuple(_granted(connection) for connection in newest.values())
+
     def start(self, plugins: object) -> None:
         self._starts += 1
         self._paused = self.frozen = False
+        self._grants_before = len(self._zookeeper_link.grants)
         name = self.machine if self._starts == 1 else f"{self.machine}.{self._starts}"
         self.status = None
         self._loop = loop = self._world.scheduler.process(name)
@@ -109,7 +130,7 @@ class SimNode:
         self._stop_or_go()
 
     def freeze_write(self) -> None:
-        self._flying, self.write_held = self._world.zookeeper.link(self.machine).flying, True
+        self._flying, self.write_held = self._zookeeper_link.flying, True
         self.freeze(None)
 
     def thaw(self) -> None:
@@ -120,7 +141,7 @@ class SimNode:
                 link.disable()
                 link.enable()
             if self.write_held:
-                self._world.zookeeper.link(self.machine).reset(arriving=self._flying)
+                self._zookeeper_link.reset(arriving=self._flying)
         self._stop_or_go()
 
     def hold_zookeeper(self, *, cut_off: bool) -> None:
@@ -135,7 +156,7 @@ class SimNode:
                 link.release(direction="upstream")
             self.held.clear()
             self.write_held = False
-        zookeeper = self._world.zookeeper.link(self.machine)
+        zookeeper = self._zookeeper_link
         wanted = self.cut_off or self.write_held
         if wanted and not zookeeper.is_held:
             zookeeper.hold()
@@ -169,8 +190,18 @@ class SimNode:
         return self._runtime
 
 
+def _granted(connection: Connection) -> NodeSession:
+    session = connection.session
+    assert session is not None
+    return NodeSession(
+        session_id=session.id, password=session.password, timeout_ms=session.timeout_ms, connected=connection.open
+    )
+
+
 class SimCluster(ObservedCluster):
-    """See api.Cluster. Its methods run in a process of the world (the harness's), as they wait in virtual time."""
+    """See contract.Cluster. Its methods run in a process of the world (the harness's), as they wait in virtual time."""
+
+    offers = (HOLDS, CRASH_POINTS, REPORTS)
 
     def __init__(
         self,
@@ -227,7 +258,7 @@ class SimCluster(ObservedCluster):
         )
 
     async def _wait_registered(self, node: int) -> None:
-        clock, began_us = self._world.clock, self._world.clock.now_us()
+        began_us = self._world.clock.now_us()
 
         async def check() -> str | None:
             return await self._registered(node) if self._nodes[node].alive else None
@@ -238,7 +269,6 @@ class SimCluster(ObservedCluster):
             raise self._not_started(node, str(late), began_us) from None
         if not self._nodes[node].alive:
             raise self._not_started(node, f"it ended with status {self._nodes[node].status}", began_us)
-        del clock
 
     def _not_started(self, node: int, phase: str, began_us: int) -> StartError:
         seconds = (self._world.clock.now_us() - began_us) / 1e6
@@ -350,6 +380,12 @@ class SimCluster(ObservedCluster):
             return
         self._world.network.link(_machine(source), _machine(target)).slow(LEAST_US + late_us, MOST_US + late_us)
 
+    def session(self, node: int) -> NodeSession | None:
+        return self._node(node).session
+
+    def sessions(self, node: int) -> tuple[NodeSession, ...]:
+        return self._node(node).sessions
+
     async def zookeeper_round_trip_us(self, node: int, *, limit_s: float) -> int | None:
         try:
             async with asyncio.timeout(limit_s):
@@ -371,14 +407,13 @@ class SimCluster(ObservedCluster):
         return transport, Address(_machine(target), CONTROL_PORT)
 
     async def expire_session_server(self, node: int) -> int:
-        status = await self.status(node)
-        if status is None or not status.session:
+        if (session := self.session(node)) is None:
             raise EnvironmentError_(f"node {node} has no session that could be closed")
         try:
-            self._world.zookeeper.expire(status.session)
+            self._world.zookeeper.expire(session.session_id)
         except KeyError:
             raise EnvironmentError_(f"the session of node {node} has ended already") from None
-        return status.session
+        return session.session_id
 
     def _exited(self, node: int, status: int) -> None:
         if not self._stopping:

@@ -6,12 +6,11 @@ from pathlib import Path
 
 from pytest_kcontroller.cluster.docker.containers import engine
 from pytest_kcontroller.cluster.java import find_java, zookeeper_classpath
+from pytest_kcontroller.cluster.zookeeper import CONTAINER
 from pytest_kcontroller.cluster.zookeeper.container import DEFAULT_IMAGE, ContainerZooKeeper
 from pytest_kcontroller.cluster.zookeeper.embedded import EmbeddedZooKeeper
 from pytest_kcontroller.cluster.zookeeper.server import ZooKeeper
 from pytest_kcontroller.errors import UsageError
-
-EMBEDDED, CONTAINER = "embedded", "container"
 
 
 def image_of(choice: str, image: str | None, *, option: str = "") -> str | None:

@@ -201,6 +201,16 @@ class ZkLink:
         self.is_cut, self.is_held = False, False
         self.follower: Follower | None = None
         self._connections: list[Connection] = []
+        self.grants: list[Connection] = []
+        """The connections on which the server granted or resumed a session, oldest first."""
+        self.refused = False
+        """Whether the last handshake on it was refused: its session is gone."""
+
+    def answered(self, connection: Connection, *, refused: bool) -> None:
+        """The server's answer to a handshake passes."""
+        self.refused = refused
+        if not refused:
+            self.grants.append(connection)
 
     def connect(self, client: SimSession, chroot: str) -> Connection | None:
         """None: refused."""

@@ -145,6 +145,7 @@ class SimZooKeeper:
         else:
             known = self.sessions.get(session_id)
             if known is None or known.closing or known.password != password:
+                connection.link.answered(connection, refused=True)
                 connection.tell(connection.client.on_expired)
                 return
             session = known
@@ -152,6 +153,7 @@ class SimZooKeeper:
                 session.connection.close()
             session.touched_us = self.scheduler.now_us
         session.connection, connection.session = connection, session
+        connection.link.answered(connection, refused=False)
         connection.tell(connection.client.on_connected, connection, session.id, session.password, session.timeout_ms)
 
     def forget(self, connection: Connection) -> None:

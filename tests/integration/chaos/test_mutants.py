@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
+from kcontroller_chaos import backends
 from kcontroller_chaos.campaign.file import load_campaign
 from kcontroller_chaos.invariants import named
 from kcontroller_chaos.judge.verdict import HELD, VIOLATED
 from kcontroller_chaos.mutants import kcontroller_mutants
-from kcontroller_chaos.play.runner import BACKENDS, SIM, Options, run_once
+from kcontroller_chaos.play.runner import Options, run_once
 from pytest_kcontroller.errors import UsageError
 
 CAMPAIGNS = Path(__file__).parents[3] / "chaos" / "campaigns"
@@ -27,7 +28,9 @@ SEEDS = (1, 2, 3)
 
 def play(out: Path, file: Path, seed: int, mutant: str | None) -> dict[str, Any]:
     """The verdicts, and under `counts` how often each seam of the mutant ran."""
-    result = asyncio.run(run_once(load_campaign(file), seed, Options(out=out, mutant=mutant, backend=SIM)))
+    result = asyncio.run(
+        run_once(load_campaign(file), seed, Options(out=out, mutant=mutant, backend=backends.simulated().name))
+    )
     lines = (result.path / "history" / "engine.jsonl").read_text().splitlines()
     counted = [event["counts"] for event in map(json.loads, lines) if event["kind"] == "mutant.counts"]
     return {**result.details, "counts": counted[-1] if counted else {}}
@@ -76,12 +79,12 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_a_plugin_brings_a_mutant(tmp_path: Path, plugin: str) -> None:
-    options = Options(out=tmp_path, mutant="TELL-NOBODY", plugins=(plugin,), backend=SIM)
+    options = Options(out=tmp_path, mutant="TELL-NOBODY", plugins=(plugin,), backend=backends.simulated().name)
     result = asyncio.run(run_once(load_campaign(FILES["KAFKA-1188"]), 1, options))
     assert "replicas-hosted-after-healing" in violated(dict(result.details))
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", backends.NAMES)
 def test_a_mutant_that_does_not_apply_fails_before_anything_starts(tmp_path: Path, plugin: str, backend: str) -> None:
     options = Options(out=tmp_path / "runs", mutant="STALE", plugins=(plugin,), backend=backend)
     with pytest.raises(UsageError, match=r"--mutant.*STALE.*controller\.gone"):

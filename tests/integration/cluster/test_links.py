@@ -88,7 +88,8 @@ async def connected(address: str, peer: Peer) -> Pair:
 async def cluster(tmp_path: Path) -> AsyncIterator[tuple[Links, Peer, Peer]]:
     """Links of the nodes 0, 1 and 2; a peer in the place of ZooKeeper and one in that of node 1."""
     zookeeper, node = Peer(), Peer()
-    links = await Links.start((0, 1, 2), await zookeeper.listen("127.0.0.1:0"), log=tmp_path / "toxiproxy.log")
+    address = await zookeeper.listen("127.0.0.1:0")
+    links = await Links.start(dict.fromkeys((0, 1, 2), address), log=tmp_path / "toxiproxy.log")
     try:
         await node.listen(links.listen(1))
         yield links, zookeeper, node
@@ -266,6 +267,6 @@ async def test_a_server_that_ends_at_once_is_a_start_error(tmp_path: Path, monke
     binary.chmod(0o755)
     monkeypatch.setenv("PATH", str(binary.parent), prepend=":")
     with pytest.raises(StartError, match="ended with status 4") as caught:
-        await Links.start((0,), Address("127.0.0.1", 1), log=tmp_path / "log")
+        await Links.start({0: Address("127.0.0.1", 1)}, log=tmp_path / "log")
     assert "no luck today" in str(caught.value)
     assert str(binary) in caught.value.command

@@ -46,7 +46,7 @@ class Writer:
 def hostile_run(out: Path) -> Path:
     """A controller whose session ZooKeeper gave up, and who wrote all the same; names are markup wherever they can be."""
     campaign = {"name": MARKUP.replace("/", "_"), "file": MARKUP, "sha256": ""}
-    run = RunDirectory.create(out, campaign, 1, RunStart(10**18, 0), mutant=MARKUP)
+    run = RunDirectory.create(out, campaign, 1, RunStart(10**18, 0), backend="process", mutant=MARKUP)
     history = run.history
     engine, node = Writer("engine", history / "engine.jsonl"), Writer("node-1", history / "node-1.jsonl")
     witness = Writer("zookeeper", history / "witness.jsonl")
@@ -86,7 +86,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of a hostile run and of one that was killed before it was judged."""
     root = tmp_path_factory.mktemp("report")
     hostile_run(root / "runs")
-    RunDirectory.create(root / "runs", {"name": LONG[:200], "file": NAME, "sha256": ""}, 2, RunStart(10**18, 0))
+    RunDirectory.create(
+        root / "runs", {"name": LONG[:200], "file": NAME, "sha256": ""}, 2, RunStart(10**18, 0), backend="process"
+    )
     summary = root / "step-summary.md"
     summary.write_text("what another step said\n")
     program = "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"

@@ -326,8 +326,12 @@ def test_an_expiry_that_no_fault_explains_is_the_host():
 
 
 def test_a_killed_run_is_judged_unknown(tmp_path):
-    run = RunDirectory.create(tmp_path, {"name": "x", "file": "x.toml", "sha256": ""}, 1, RunStart(10**18, 0))
-    again = RunDirectory.create(tmp_path, {"name": "x", "file": "x.toml", "sha256": ""}, 1, RunStart(10**18, 0))
+    run = RunDirectory.create(
+        tmp_path, {"name": "x", "file": "x.toml", "sha256": ""}, 1, RunStart(10**18, 0), backend="process"
+    )
+    again = RunDirectory.create(
+        tmp_path, {"name": "x", "file": "x.toml", "sha256": ""}, 1, RunStart(10**18, 0), backend="process"
+    )
     assert run.path != again.path
     shutil.copy(LOG / "log.1", run.zookeeper)
     (run.history / "node-0.jsonl").write_text('{"writer":"node-0","seq":0,"t_us":1,"kind":"node.started"}\n{"wri')

@@ -183,7 +183,7 @@ def test_a_bad_crash_point_is_named(tmp_path: Path, lines: str, says: str) -> No
 @pytest.mark.parametrize("when", ["write:2", "written:1", "request:7"])
 def test_crash_points_are_refused_where_they_cannot_be(tmp_path: Path, when: str) -> None:
     campaign = loaded(tmp_path, f'{HEAD}[[faults]]\nkind = "kill"\nwhen = "{when}"\n')
-    with pytest.raises(NotOnThisBackend, match="only simulated time has crash points"):
+    with pytest.raises(NotOnThisBackend, match="the backend process has no crash points"):
         check(campaign, Options(backend="process"))
     check(campaign, Options(backend="sim"))
 

@@ -142,10 +142,10 @@ def test_a_fault_that_was_not_observed_has_a_window_and_says_why() -> None:
 
 def test_killed_cut_and_empty_runs_have_a_timeline(tmp_path: Path) -> None:
     campaign = {"name": "x", "file": "x.toml", "sha256": ""}
-    empty = RunDirectory.create(tmp_path, campaign, 1, RunStart(10**18, 0)).path
+    empty = RunDirectory.create(tmp_path, campaign, 1, RunStart(10**18, 0), backend="process").path
     judge(empty)
     assert json.loads((empty / "timeline.json").read_text())["last_us"] == 0
-    killed = RunDirectory.create(tmp_path, campaign, 2, RunStart(10**18, 0)).path
+    killed = RunDirectory.create(tmp_path, campaign, 2, RunStart(10**18, 0), backend="process").path
     shutil.copy(LOG / "log.1", killed / "zookeeper")
     line = json.dumps(event(1, "zk.state", "node-0", state="connected", session="0x1"))
     (killed / "history/node-0.jsonl").write_text(f'{line}\n{{"wri')

@@ -1,0 +1,90 @@
+"""Runs of the backend `process`: real processes, their histories in files, ZooKeeper's log as it writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from kcontroller_chaos.backends.run import ENGINE, RealRun, Run, perform
+from kcontroller_chaos.feed import Feed, LogSource, Tail
+from kcontroller_chaos.history.read import ZOOKEEPER, History, read_history, zk_import
+from kcontroller_chaos.history.rundir import RunDirectory
+from pytest_kcontroller.cluster.java import versions
+from pytest_kcontroller.cluster.observed import ClusterSettings
+from pytest_kcontroller.cluster.process.cluster import ProcessCluster
+from pytest_kcontroller.cluster.zookeeper.source import check_zookeeper
+from pytest_kcontroller.errors import EnvironmentError_
+from pytest_kcontroller.model.history import HistoryEvent
+from pytest_kcontroller.runtime.real import RealClock, Recorder, RunStart
+
+__all__ = ("check", "new_run", "play", "start_of", "versions")
+
+check = check_zookeeper
+
+
+class ProcessRun(RealRun):
+    """`zookeeper_log`: where ZooKeeper writes its transaction log from its start on (default: copied there at the end)."""
+
+    def __init__(
+        self, settings: ClusterSettings, directory: Path, start: RunStart, *, zookeeper_log: Path | None = None
+    ) -> None:
+        clock = RealClock(start)
+        super().__init__(settings, directory, start, clock)
+        (directory / "history").mkdir(parents=True, exist_ok=True)
+        self._zookeeper_log = zookeeper_log
+        self._recorder = Recorder(directory / "history" / f"{ENGINE}.jsonl", ENGINE, clock)
+        self._cluster: ProcessCluster | None = None
+
+    @property
+    def cluster(self) -> ProcessCluster:
+        if self._cluster is None:
+            raise EnvironmentError_("the cluster of this run was not started")
+        return self._cluster
+
+    @property
+    def zookeeper(self) -> str:
+        return str(self.cluster.zookeeper.address)
+
+    async def open(self) -> None:
+        self._cluster = await ProcessCluster.start(
+            self.settings,
+            self.directory,
+            run_start=self.start,
+            on_exit=self.exited,
+            zookeeper_log=self._zookeeper_log,
+        )
+
+    def record(self, event: HistoryEvent | str, /, **fields: object) -> None:
+        self._recorder(event, **fields)
+
+    def feed(self) -> Feed:
+        log = LogSource(self.cluster.zookeeper.txn_log_directory, self.start)
+        return Feed(Tail(self.directory / "history", skip=(ZOOKEEPER,)), log)
+
+    def history(self) -> History:
+        self.cluster.zookeeper.export_log(self.directory / ZOOKEEPER)
+        zk_import(self.directory, self.start)
+        return read_history(self.directory / "history")
+
+    async def stop(self) -> None:
+        if self._cluster is not None:
+            await self._cluster.stop(keep_log_in=self.directory / ZOOKEEPER)
+
+    def close(self) -> None:
+        self._recorder.close()
+
+
+def start_of(now: RunStart) -> RunStart:
+    return now
+
+
+def new_run(settings: ClusterSettings, directory: Path) -> ProcessRun:
+    return ProcessRun(settings, directory, RunStart.now())
+
+
+async def play(settings: ClusterSettings, directory: RunDirectory, work: Callable[[Run], Awaitable[None]]) -> None:
+    run = ProcessRun(settings, directory.path, directory.start, zookeeper_log=directory.zookeeper)
+    try:
+        await perform(run, work)
+    finally:
+        run.close()

@@ -1,0 +1,139 @@
+"""The nodes' ZooKeeper sessions, as they pass the relays between the proxies and ZooKeeper (session_relay.py)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+from pytest_kcontroller.cluster.contract import NodeSession
+from pytest_kcontroller.cluster.process.processes import Supervised
+from pytest_kcontroller.cluster.timing import scaled
+from pytest_kcontroller.errors import StartError
+from pytest_kcontroller.model.cluster import Address
+
+START_S = 15.0
+POLL_S = 0.02
+
+
+class LinkSessions:
+    """What was granted on one node's link, in the order in which it passed."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[int, NodeSession] = {}
+        self._of_connection: dict[int, int] = {}
+        self._newest: int | None = None
+
+    def begin(self) -> None:
+        """A new process: what was granted until now is not its own."""
+        self._newest = None
+
+    def take(self, said: dict[str, Any]) -> None:
+        connection = said["connection"]
+        if "session" in said:
+            self._granted(connection, said)
+        elif "refused" in said:
+            self._newest = None
+        else:
+            self._closed(connection)
+
+    def _granted(self, connection: int, said: dict[str, Any]) -> None:
+        session_id = self._newest = int(said["session"], 16)
+        self._of_connection[connection] = session_id
+        self._sessions[session_id] = NodeSession(
+            session_id=session_id,
+            password=bytes.fromhex(said["password"]),
+            timeout_ms=said["timeout_ms"],
+            connected=True,
+        )
+
+    def _closed(self, connection: int) -> None:
+        ended = self._of_connection.pop(connection, None)
+        # It may have been resumed on another connection before this one ended.
+        if ended is not None and ended not in self._of_connection.values():
+            self._sessions[ended] = replace(self._sessions[ended], connected=False)
+
+    @property
+    def current(self) -> NodeSession | None:
+        return None if self._newest is None else self._sessions[self._newest]
+
+    @property
+    def all(self) -> tuple[NodeSession, ...]:
+        return tuple(self._sessions.values())
+
+
+class SessionRelays:
+    """The relays of one cluster; made by `start`, ended by `stop`."""
+
+    def __init__(self, process: Supervised, file: Path, nodes: Sequence[int]) -> None:
+        self._process, self._file, self._offset = process, file, 0
+        self._links = {node: LinkSessions() for node in nodes}
+        self.addresses: dict[int, Address] = {}
+        """Node -> where its relay listens."""
+
+    @classmethod
+    async def start(cls, nodes: Sequence[int], zookeeper: Address, *, directory: Path, log: Path) -> Self:
+        """`directory` gets a file with the sessions' passwords. Raises StartError."""
+        file = directory / "sessions.jsonl"
+        module = "pytest_kcontroller.cluster.process.session_relay"
+        command = [sys.executable, "-m", module, str(zookeeper), ",".join(map(str, nodes)), str(file)]
+        process = await Supervised.start("the relays to ZooKeeper", command, log=log)
+        relays = cls(process, file, nodes)
+        try:
+            await relays._ready(log, shlex.join(command))
+        except BaseException:
+            await process.kill()
+            raise
+        return relays
+
+    async def _ready(self, log: Path, command: str) -> None:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        while (seconds := loop.time() - began) < scaled(START_S):
+            phase = "no answer"
+            if self._process.returncode is not None:
+                phase = f"it ended with status {self._process.returncode}"
+                break
+            self._read()
+            if self.addresses:
+                return
+            await asyncio.sleep(POLL_S)
+        raise StartError("the relays to ZooKeeper", phase=phase, seconds=seconds, log=log, command=command)
+
+    def begin(self, node: int) -> None:
+        """Its process is about to be started."""
+        self._read()
+        self._links[node].begin()
+
+    def session(self, node: int) -> NodeSession | None:
+        """See contract.Sessions."""
+        self._read()
+        return self._links[node].current
+
+    def sessions(self, node: int) -> tuple[NodeSession, ...]:
+        """See contract.Sessions."""
+        self._read()
+        return self._links[node].all
+
+    def _read(self) -> None:
+        """What has passed since the last look."""
+        if not self._file.exists():
+            return
+        with self._file.open("rb") as file:
+            file.seek(self._offset)
+            whole, newline, _ = file.read().rpartition(b"\n")
+        self._offset += len(whole) + len(newline)
+        for line in whole.splitlines():
+            said = json.loads(line)
+            if "listening" in said:
+                self.addresses = dict(zip(self._links, map(Address.parse, said["listening"]), strict=True))
+            else:
+                self._links[said["node"]].take(said)
+
+    async def stop(self) -> None:
+        await self._process.stop(scaled(2))

@@ -1,0 +1,52 @@
+"""The registry: what is asked of a backend before anything of it is imported or started."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from kcontroller_chaos import backends
+from kcontroller_chaos.campaign.file import Campaign, load_campaign
+from pytest_kcontroller.cluster.capabilities import CRASH_POINTS, HOLDS, OPTIONAL
+from pytest_kcontroller.errors import NotOnThisBackend, UsageError
+
+HEAD = '[campaign]\nname = "x"\nduration_s = 20\nseeds = "1"\n\n[cluster]\nnodes = 3\n\n'
+
+
+def campaign(tmp_path: Path, text: str) -> Campaign:
+    file = tmp_path / "x.toml"
+    file.write_text(HEAD + text, encoding="utf-8")
+    return load_campaign(file)
+
+
+def test_a_campaign_needs_what_its_faults_need(tmp_path: Path) -> None:
+    kill, hold = '[[faults]]\nkind = "kill"\nat_s = 1\n', '[[faults]]\nkind = "hold"\nat_s = 1\n'
+    assert campaign(tmp_path, kill).needs == ()
+    assert campaign(tmp_path, kill + hold).needs == (HOLDS,)
+    assert campaign(tmp_path, '[[faults]]\nkind = "kill"\nwhen = "write:2"\n').needs == (CRASH_POINTS,)
+    drawn = '[generator]\nfaults = ["hold", "kill"]\nevery_s = [1, 2]\ncrash_points = 0.5\n'
+    assert campaign(tmp_path, drawn).needs == (CRASH_POINTS, HOLDS)
+
+
+def test_a_backend_that_lacks_something_says_who_has_it() -> None:
+    bare = dataclasses.replace(backends.BACKENDS[0], name="bare", lacks=OPTIONAL)
+    bare.check_has(())
+    with pytest.raises(NotOnThisBackend) as refused:
+        bare.check_has((HOLDS,), where="x.toml")
+    assert str(refused.value) == (
+        "x.toml: the backend bare has no hold points (a task of a node waits where it is told to)\n"
+        f"  -> use the backend {' or '.join(backends.NAMES)}"
+    )
+
+
+def test_the_first_backend_that_has_everything_is_taken() -> None:
+    assert backends.for_needs(()).name == backends.DEFAULT
+    assert CRASH_POINTS not in backends.for_needs((CRASH_POINTS,)).lacks
+    assert backends.simulated().simulated
+
+
+def test_an_unknown_backend_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match=f"there is no backend 'abacus'\n  -> one of {', '.join(backends.NAMES)}"):
+        backends.backend("abacus")
