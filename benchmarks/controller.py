@@ -39,6 +39,7 @@ from phases import OTHER, Phases
 from pytest_kcontroller.controller import controller as controller_module
 from pytest_kcontroller.controller.controller import Controller
 from pytest_kcontroller.model.cluster import Address, Assignment, Broker, LeaderAndIsr, TopicPartition, TopicState
+from pytest_kcontroller.model.history import ControllerEventFailed, HistoryEvent
 from pytest_kcontroller.runtime.holds import Holds
 from pytest_kcontroller.runtime.real import Recorder
 from pytest_kcontroller.wire.codec import decode, encode
@@ -144,11 +145,11 @@ class BenchmarkRuntime:
         self.holds = Holds(self.record)
         self.transport = None
 
-    def record(self, *event: Any, **fields: Any) -> None:
-        if "error" in fields:
-            raise RuntimeError(f"the controller failed: {fields['error']}")
+    def record(self, event: HistoryEvent, /) -> None:
+        if isinstance(event, ControllerEventFailed):
+            raise RuntimeError(f"the controller failed: {event.error}")
         with self._phases.phase("history"):
-            self._recorder(*event, **fields)
+            self._recorder(event)
 
 
 class CountingChannels:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
-from kcontroller_chaos.history.read import txn_event
+from kcontroller_chaos.history.transactions import txn_event
 from kcontroller_chaos.history.txnlog import TxnLogReader
 from pytest_kcontroller.runtime.real import RunStart
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
 from kcontroller_chaos.feed import Event, Feed
+from kcontroller_chaos.history.transactions import ZkTxn
 from pytest_kcontroller.cluster.contract import Cluster
 from pytest_kcontroller.errors import EnvironmentError_
 from pytest_kcontroller.runtime.ports import Clock
@@ -37,7 +38,7 @@ class Injection:
     def is_close(self, event: Event, *, by_client: bool) -> bool:
         """ZooKeeper logs its own closeSession of an expired session with cxid 0; a client's has the client's xid."""
         return bool(
-            event["kind"] == "zk.txn"
+            event["kind"] == ZkTxn.kind
             and event["type"] == "close-session"
             and event["session"] == hex(self.session)
             and (event["cxid"] != 0) == by_client

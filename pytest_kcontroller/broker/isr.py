@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import asyncio
 
-from pytest_kcontroller.broker.replicas import PendingIsr
+from pytest_kcontroller.broker.replicas import PendingIsr, Replica
 from pytest_kcontroller.broker.state import BrokerState
 from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.model.history import BrokerIsrChanged
+from pytest_kcontroller.model.history.event import by_topic
 from pytest_kcontroller.runtime.ports import ConnectionClosedError, Transport
 from pytest_kcontroller.wire.client import RequestClient
 from pytest_kcontroller.wire.errors import ErrorCode
 from pytest_kcontroller.wire.messages import (
-    AlteredPartition,
     AlterPartitionBrokerState,
     AlterPartitionPartition,
     AlterPartitionRequest,
@@ -91,7 +92,7 @@ class IsrSender:
             for topic in response.topics
             for partition in topic.partitions
         }
-        done = True
+        done, changed = True, list[Replica]()
         for item in pending:
             partition = answered.get((item.topic_id, item.tp.partition))
             if partition is None:
@@ -99,20 +100,12 @@ class IsrSender:
             elif partition.error_code != ErrorCode.NONE:
                 self._replicas.fail(item, partition.error_code)
                 done = False
-            else:
-                self._take_answer(item, partition)
+            elif (replica := self._replicas.complete(item, partition)) is not None:
+                changed.append(replica)
+        if changed:
+            told = ((r.tp.topic, (r.tp.partition, r.isr, r.partition_epoch)) for r in changed)
+            self._state.record(BrokerIsrChanged(topics=by_topic(BrokerIsrChanged.columns, told)))
         return done
-
-    def _take_answer(self, item: PendingIsr, partition: AlteredPartition) -> None:
-        changed = self._replicas.complete(item, partition)
-        if changed is not None:
-            self._state.record(
-                "broker.isr-changed",
-                topic=changed.tp.topic,
-                partition=changed.tp.partition,
-                isr=list(changed.isr),
-                partition_epoch=changed.partition_epoch,
-            )
 
     def _request(self, pending: tuple[PendingIsr, ...]) -> AlterPartitionRequest:
         topics: dict[str, list[AlterPartitionPartition]] = {}

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
+from pytest_kcontroller.model.history import LeaderAnswered, Record
 from pytest_kcontroller.wire.errors import ErrorCode
 from pytest_kcontroller.wire.messages import LeaderAndIsrRequest
 
 
-def record_answer(record: Callable[..., None], broker: int, request: Any, response: Any) -> None:
-    """`leader.answered` for each partition that `broker` leads now without an error."""
+def record_answer(record: Record, broker: int, request: Any, response: Any) -> None:
+    """`leader.answered` for the partitions that `broker` leads now without an error, if there are any."""
     if not isinstance(request, LeaderAndIsrRequest) or response.error_code != ErrorCode.NONE:
         return
     failed = {
@@ -19,14 +19,15 @@ def record_answer(record: Callable[..., None], broker: int, request: Any, respon
         for partition in topic.partition_errors
         if partition.error_code != ErrorCode.NONE
     }
+    topics: dict[str, dict[str, list[int]]] = {}
     for topic in request.topic_states:
-        for state in topic.partition_states:
-            if state.leader == broker and (topic.topic_id, state.partition_index) not in failed:
-                record(
-                    "leader.answered",
-                    topic=topic.topic_name,
-                    partition=state.partition_index,
-                    leader=state.leader,
-                    leader_epoch=state.leader_epoch,
-                    epoch=request.controller_epoch,
-                )
+        led = [state for state in topic.partition_states if state.leader == broker]
+        if failed:
+            led = [state for state in led if (topic.topic_id, state.partition_index) not in failed]
+        if led:
+            topics[topic.topic_name] = {
+                "partition": [state.partition_index for state in led],
+                "leader_epoch": [state.leader_epoch for state in led],
+            }
+    if topics:
+        record(LeaderAnswered(leader=broker, epoch=request.controller_epoch, topics=topics))

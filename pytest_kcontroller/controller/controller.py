@@ -25,7 +25,9 @@ from pytest_kcontroller.controller.failover import fail_over
 from pytest_kcontroller.controller.failures import consequence, log_failure
 from pytest_kcontroller.controller.term import Term
 from pytest_kcontroller.model.cluster import Address, Broker
+from pytest_kcontroller.model.history import ControllerElected, ControllerEventFailed
 from pytest_kcontroller.model.kafka_config import CONTROLLER_SOCKET_TIMEOUT_MS, UNCLEAN_LEADER_ELECTION
+from pytest_kcontroller.model.text import shown
 from pytest_kcontroller.runtime.nursery import Nursery
 from pytest_kcontroller.runtime.ports import Runtime
 from pytest_kcontroller.runtime.seams import seam
@@ -130,7 +132,7 @@ class Controller:
 
     def _failed(self, event: Event, failed: Exception) -> None:
         if consequence(failed).recorded:
-            self._runtime.record("controller.event-failed", event=event.name, error=repr(failed))
+            self._runtime.record(ControllerEventFailed(event=event.name, error=shown(failed)))
             log_failure(event.name, failed)
 
     # --- what events do with it
@@ -157,14 +159,14 @@ class Controller:
             return
         store, self._phase = self._store, "loading"
         session = hex(store.session.session_id)
-        self._runtime.record("controller.elected", epoch=won.epoch, epoch_version=won.epoch_version, session=session)
+        self._runtime.record(ControllerElected(epoch=won.epoch, epoch_version=won.epoch_version, session=session))
         channels = self._make_channels(partial(record_answer, self._runtime.record))
         self._term = Term(self._runtime, self._node, won, store, self._elections, channels)
         try:
             await fail_over(self._term)
         except Exception as failed:
             if consequence(failed).ends_failover:
-                self.resign(f"its failover failed: {failed!r}")
+                self.resign(f"its failover failed: {shown(failed)}")
                 await step_down(store, won.epoch_version)
             raise
         self._phase = "active"

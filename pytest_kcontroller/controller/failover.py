@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pytest_kcontroller.controller.loading import read_topics, registered_brokers, topic_names
 from pytest_kcontroller.controller.term import Term
+from pytest_kcontroller.model.history import ControllerFailover
 
 
 async def fail_over(term: Term) -> None:
@@ -16,10 +17,11 @@ async def fail_over(term: Term) -> None:
     await term.replicas.start()
     await term.partitions.start()
     term.record(
-        "controller.failover",
-        epoch=term.context.epoch,
-        partitions=len(term.context.assignments),
-        duration_us=term.runtime.clock.now_us() - began,
+        ControllerFailover(
+            epoch=term.context.epoch,
+            partitions=len(term.context.assignments),
+            duration_us=term.runtime.clock.now_us() - began,
+        )
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pytest_kcontroller.controller.batch import Requests
 from pytest_kcontroller.controller.candidacy import Won
 from pytest_kcontroller.controller.channels import ChannelManager
@@ -13,6 +11,7 @@ from pytest_kcontroller.controller.machines.partitions import PartitionMachine
 from pytest_kcontroller.controller.machines.refusals import Refusals
 from pytest_kcontroller.controller.machines.replicas import ReplicaMachine
 from pytest_kcontroller.controller.machines.states import StateZnodes
+from pytest_kcontroller.model.history import ControllerEventFailed, ControllerResigned, HistoryEvent
 from pytest_kcontroller.runtime.ports import Runtime
 from pytest_kcontroller.zookeeper.store import Store
 
@@ -31,13 +30,13 @@ class Term:
         self.partitions = PartitionMachine(context, self.states, elections, self.requests, refusals, runtime.record)
         self.replicas = ReplicaMachine(context, self.states, self.requests, refusals)
 
-    def record(self, kind: str, **fields: Any) -> None:
-        self.runtime.record(kind, **fields)
+    def record(self, event: HistoryEvent) -> None:
+        self.runtime.record(event)
 
     def corrupt(self, error: str) -> None:
         """A znode that cannot be understood costs only itself."""
-        self.record("controller.event-failed", event="load", error=error)
+        self.record(ControllerEventFailed(event="load", error=error))
 
     def end(self, reason: str) -> None:
         self.channels.close()
-        self.record("controller.resigned", epoch=self.context.epoch, reason=reason)
+        self.record(ControllerResigned(epoch=self.context.epoch, reason=reason))

@@ -156,7 +156,7 @@ def _recorder(settings: NodeSettings, clock: RealClock) -> Iterator[Record]:
         recorder.close()
 
 
-def _kept_nowhere(event: HistoryEvent | str, /, **fields: object) -> None:
+def _kept_nowhere(event: HistoryEvent, /) -> None:
     """The history of a node that nobody reads."""
 
 

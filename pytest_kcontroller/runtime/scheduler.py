@@ -411,11 +411,11 @@ class SimRuntime:
         self._zookeeper, self._transport, self._disk = zookeeper, transport, disk
         self._loop, self._events, self._seq = loop, events, 0
 
-    def record(self, event: HistoryEvent | str, /, **fields: object) -> None:
+    def record(self, event: HistoryEvent, /) -> None:
         """Not what a process does that has been killed."""
         if not self._loop.alive:
             return
-        self._events.append(line_of(event, fields, self._loop.name, self._seq, self._loop.scheduler.now_us))
+        self._events.append(line_of(event, self._loop.name, self._seq, self._loop.scheduler.now_us))
         self._seq += 1
 
     @property

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from kcontroller_chaos.campaign import published
 from kcontroller_chaos.catalogue import load_catalogue
+from kcontroller_chaos.history import formats
 from pytest_kcontroller.model import kafka_config
 from pytest_kcontroller.wire.generate.modules import modules
 from pytest_kcontroller.wire.generate.schema import load_schemas
@@ -87,6 +88,7 @@ FILES = (
     Generated("docs/campaigns.md", lambda: published.docs_table(load_catalogue(installed=False)), part="campaign-keys"),
     Generated("docs/kafka-settings.md", kafka_config.docs_table, part="kafka-settings"),
     *_fault_keys(),
+    Generated("docs/formats.md", formats.docs_tables, part="history-kinds"),
     *_wire_messages(),
 )
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from kcontroller_chaos.backends.run import ENGINE, RealRun, Run, perform
 from kcontroller_chaos.feed import Feed, LogSource, Tail
-from kcontroller_chaos.history.read import ZOOKEEPER, History, read_history, zk_import
+from kcontroller_chaos.history.read import History, read_history, zk_import
 from kcontroller_chaos.history.rundir import RunDirectory
+from kcontroller_chaos.history.transactions import ZOOKEEPER
 from pytest_kcontroller.cluster.java import versions
 from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.process.cluster import ProcessCluster
@@ -54,8 +55,8 @@ class ProcessRun(RealRun):
             zookeeper_log=self._zookeeper_log,
         )
 
-    def record(self, event: HistoryEvent | str, /, **fields: object) -> None:
-        self._recorder(event, **fields)
+    def record(self, event: HistoryEvent, /) -> None:
+        self._recorder(event)
 
     def feed(self) -> Feed:
         log = LogSource(self.cluster.zookeeper.txn_log_directory, self.start)

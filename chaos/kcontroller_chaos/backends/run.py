@@ -47,7 +47,7 @@ class Run(ABC):
         """Starts the cluster. Raises StartError; then nothing is left running."""
 
     @abstractmethod
-    def record(self, event: HistoryEvent | str, /, **fields: object) -> None:
+    def record(self, event: HistoryEvent, /) -> None:
         """What the harness does, as its part of the history. Where the cluster's coroutines run only."""
 
     @abstractmethod

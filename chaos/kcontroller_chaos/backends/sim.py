@@ -11,8 +11,9 @@ from pathlib import Path
 
 from kcontroller_chaos.backends.run import ENGINE, MUTANTS, Run, perform
 from kcontroller_chaos.feed import Event, Feed
-from kcontroller_chaos.history.read import ZOOKEEPER, History, in_order, txn_event
+from kcontroller_chaos.history.read import History, in_order
 from kcontroller_chaos.history.rundir import RunDirectory
+from kcontroller_chaos.history.transactions import ZOOKEEPER, txn_event
 from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.sim.cluster import SimCluster
 from pytest_kcontroller.cluster.timing import unscaled
@@ -76,8 +77,8 @@ class SimRun(Run):
             self._world, self.settings, self.directory, on_exit=self.exited, loop=self._loop, plugins=self._plugins
         )
 
-    def record(self, event: HistoryEvent | str, /, **fields: object) -> None:
-        self._world.events.append(line_of(event, fields, ENGINE, self._seq, self.clock.now_us()))
+    def record(self, event: HistoryEvent, /) -> None:
+        self._world.events.append(line_of(event, ENGINE, self._seq, self.clock.now_us()))
         self._seq += 1
 
     def feed(self) -> Feed:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kcontroller_chaos.faults import Fault
 from kcontroller_chaos.feed import Event
+from kcontroller_chaos.history.transactions import ZkTxn
 from kcontroller_chaos.injection import SESSION, Evidence, Injection
 from pytest_kcontroller.errors import EnvironmentError_
 from pytest_kcontroller.zookeeper.session import Delete, ZkError
@@ -43,6 +44,6 @@ at_s = 2
 
 
 def _deletes_controller(event: Event) -> bool:
-    if event["kind"] != "zk.txn":
+    if event["kind"] != ZkTxn.kind:
         return False
     return any(op["type"] == "delete" and op["path"] == CONTROLLER for op in event.get("ops", ()))

@@ -10,6 +10,7 @@ from kcontroller_chaos.faults import Fault, parameter
 from kcontroller_chaos.feed import writer_is
 from kcontroller_chaos.injection import TASKS, Evidence, Injection
 from pytest_kcontroller.cluster.capabilities import HOLDS
+from pytest_kcontroller.model.history import HoldReached
 from pytest_kcontroller.runtime.holds import BEFORE_STATE_WRITE, POINTS
 
 
@@ -44,7 +45,7 @@ at_s = 2
     async def observe(self, on: Injection) -> Evidence:
         """The node's own record that a task waits there."""
         event = await on.feed.wait(
-            lambda e: e["kind"] == "hold.reached" and e["point"] == self.point and writer_is(e["writer"], on.node),
+            lambda e: e["kind"] == HoldReached.kind and e["point"] == self.point and writer_is(e["writer"], on.node),
             since=on.since,
         )
         return {"writer": event["writer"], "seq": event["seq"], "point": event["point"], "t_us": event["t_us"]}

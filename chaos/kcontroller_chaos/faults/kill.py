@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from kcontroller_chaos.faults import Fault
 from kcontroller_chaos.feed import Event
 from kcontroller_chaos.injection import PROCESS, SESSION, TASKS, Evidence, Injection
+from pytest_kcontroller.model.history import ProcessExited
 
 SIGKILLED = -9
 
@@ -76,5 +77,5 @@ class Sigterm(Kill):
 
 async def _ended(on: Injection, status: int) -> Event:
     return await on.feed.wait(
-        lambda e: e["kind"] == "process.exited" and e["node"] == on.node and e["status"] == status, since=on.since
+        lambda e: e["kind"] == ProcessExited.kind and e["node"] == on.node and e["status"] == status, since=on.since
     )

@@ -10,6 +10,7 @@ from kcontroller_chaos.faults._links import CONTROL, Pair, inbound, must_have, o
 from kcontroller_chaos.feed import writer_is
 from kcontroller_chaos.injection import NETWORK, PROCESS, SESSION, Evidence, Injection
 from pytest_kcontroller.cluster.contract import ZOOKEEPER
+from pytest_kcontroller.model.history import ZkState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +53,7 @@ duration_s = 3
         if not self.to_zookeeper:
             return evidence
         event = await on.feed.wait(
-            lambda e: e["kind"] == "zk.state" and e["state"] != "connected" and writer_is(e["writer"], on.node),
+            lambda e: e["kind"] == ZkState.kind and e["state"] != "connected" and writer_is(e["writer"], on.node),
             since=on.since,
         )
         return evidence | {

@@ -13,6 +13,7 @@ from pytest_kcontroller.cluster.contract import ZOOKEEPER
 from pytest_kcontroller.cluster.observed import gather_all
 from pytest_kcontroller.errors import EnvironmentError_
 from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.model.history import ZkState
 from pytest_kcontroller.runtime.ports import ConnectionClosedError, Stream, Transport
 
 CONNECT_S = 0.1
@@ -89,7 +90,7 @@ class ResetControl(Reset):
 
 
 def _says(event: Event, node: int, state: str) -> bool:
-    return event["kind"] == "zk.state" and event["state"] == state and writer_is(event["writer"], node)
+    return event["kind"] == ZkState.kind and event["state"] == state and writer_is(event["writer"], node)
 
 
 async def _connect(transport: Transport, address: Address) -> Stream | None:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import base64
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from kcontroller_chaos.history.transactions import ZOOKEEPER, ZkTxn, txn_event
 from kcontroller_chaos.history.txnlog import read_all
 from pytest_kcontroller.errors import UsageError
+from pytest_kcontroller.model.history import NodeStatus, ZkTree
+from pytest_kcontroller.model.history.event import HistoryEvent, rows
 from pytest_kcontroller.runtime.real import RunStart
-from pytest_kcontroller.zookeeper.txn import Op, Txn
 
 Event = Mapping[str, Any]
-ZOOKEEPER = "zookeeper"
+Kind = str | type[HistoryEvent]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +33,17 @@ class History:
     cut: tuple[str, ...] = ()
     log_error: str | None = None
 
-    def of(self, *kinds: str) -> tuple[Event, ...]:
-        if len(kinds) == 1:
-            return self._by_kind.get(kinds[0], ())
-        return tuple(event for event in self.events if event["kind"] in kinds)
+    def of(self, *kinds: Kind) -> tuple[Event, ...]:
+        """The events of these kinds, named or by their classes."""
+        names = [kind if isinstance(kind, str) else kind.kind for kind in kinds]
+        if len(names) == 1:
+            return self._by_kind.get(names[0], ())
+        return tuple(event for event in self.events if event["kind"] in names)
+
+    def rows(self, *kinds: Kind) -> Iterator[Event]:
+        """The same, a batch (`leader.elected` ...) partition by partition: each with its `topic`, `partition` and so on."""
+        for event in self.of(*kinds):
+            yield from rows(event)
 
     @cached_property
     def _by_kind(self) -> dict[str, tuple[Event, ...]]:
@@ -47,17 +55,17 @@ class History:
     @cached_property
     def txns(self) -> tuple[Event, ...]:
         """ZooKeeper's transactions in zxid order."""
-        return tuple(sorted(self.of("zk.txn"), key=lambda event: int(event["zxid"])))
+        return tuple(sorted(self.of(ZkTxn), key=lambda event: int(event["zxid"])))
 
     @property
     def tree(self) -> Event | None:
         """What ZooKeeper held at the end; None: the run did not get there."""
-        return max(self.of("zk.tree"), key=lambda event: int(event["t_us"]), default=None)
+        return max(self.of(ZkTree), key=lambda event: int(event["t_us"]), default=None)
 
     @property
     def statuses(self) -> dict[int, Event]:
         """Node -> the last thing that it said of itself."""
-        return {int(event["node"]): event for event in self.of("node.status")}
+        return {int(event["node"]): event for event in self.of(NodeStatus)}
 
 
 def read_history(directory: Path, *, log_error: str | None = None) -> History:
@@ -98,32 +106,6 @@ def _event(line: bytes) -> Event | None:
     if isinstance(value, dict) and {"writer", "seq", "t_us", "kind"} <= value.keys():
         return value
     return None
-
-
-def txn_event(txn: Txn, seq: int, t_us: int) -> dict[str, Any]:
-    """The event `zk.txn` of docs/formats.md."""
-    event: dict[str, Any] = {"writer": ZOOKEEPER, "seq": seq, "t_us": t_us, "kind": "zk.txn", "zxid": txn.zxid}
-    event |= {"session": hex(txn.session), "cxid": txn.cxid, "time_ms": txn.time_ms, "type": txn.type}
-    if txn.error is not None:
-        event["error"] = txn.error
-    elif txn.ops:
-        event["ops"] = [_op(op) for op in txn.ops]
-    return event
-
-
-def _op(op: Op) -> dict[str, Any]:
-    if op.type == "error":
-        return {"type": op.type, "code": op.code}
-    return {"type": op.type, "path": op.path, "data": _data(op.data), "version": op.version, "ephemeral": op.ephemeral}
-
-
-def _data(data: bytes | None) -> Any:
-    if data is None:
-        return None
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return {"base64": base64.b64encode(data).decode()}
 
 
 def zk_import(run: Path, start: RunStart) -> int:

@@ -15,6 +15,7 @@ from kcontroller_chaos.checking import SAFETY, WRITES, Verdict, accepted, is_top
 from kcontroller_chaos.history.read import Event, History
 from kcontroller_chaos.injection import CLOCKS_DIFFER_US
 from kcontroller_chaos.invariants import Invariant
+from pytest_kcontroller.model.history import ControllerFailover
 from pytest_kcontroller.zookeeper.znodes import BROKER_IDS, CONTROLLER_EPOCH, parse_state_path
 
 
@@ -25,7 +26,7 @@ class DeadLeaveIsrAtFailover(Invariant):
     source = "KAFKA-3143, KAFKA-8152 (fixed in Kafka 2.3)"
 
     def check(self, history: History) -> Verdict:
-        done = {int(event["epoch"]): event for event in history.of("controller.failover")}
+        done = {int(event["epoch"]): event for event in history.of(ControllerFailover)}
         checks = 0
         for epoch, tree in _at_failovers(history, done):
             checks += 1

@@ -6,6 +6,7 @@ from kcontroller_chaos.checking import LIVENESS, Verdict
 from kcontroller_chaos.history.read import History
 from kcontroller_chaos.invariants import Invariant
 from pytest_kcontroller.cluster.tree import metadata_pairs
+from pytest_kcontroller.model.history import NodeMetadata
 
 
 class MetadataAgreesAfterHealing(Invariant):
@@ -16,7 +17,7 @@ class MetadataAgreesAfterHealing(Invariant):
 
     def check(self, history: History) -> Verdict:
         tree = history.tree
-        told = {event["node"]: event for event in history.of("node.metadata")}.values()  # what each was told last
+        told = {event["node"]: event for event in history.of(NodeMetadata)}.values()  # what each was told last
         if tree is None or not told:
             return Verdict.unknown("the run did not reach its end: no node.metadata or zk.tree")
         checks = 0

@@ -7,6 +7,7 @@ from typing import Any
 from kcontroller_chaos.checking import LIVENESS, Verdict
 from kcontroller_chaos.history.read import Event, History
 from kcontroller_chaos.invariants import Invariant
+from pytest_kcontroller.model.history import FaultAsked, ProcessExited, RunEnded, ZkTree
 
 SIGKILLED = -9
 KILL, SIGTERM = "kill", "sigterm"
@@ -39,8 +40,8 @@ class NodesStayUp(Invariant):
 
 def unplanned_exits(history: History) -> list[Event]:
     """Ends of processes before the run's own end that no fault on that node explains."""
-    ended_us = min((int(event["t_us"]) for event in history.of("zk.tree", "run.ended")), default=None)
-    ending = [asked for asked in history.of("fault.asked") if asked.get("ends_process", asked["fault_kind"] == KILL)]
+    ended_us = min((int(event["t_us"]) for event in history.of(ZkTree, RunEnded)), default=None)
+    ending = [asked for asked in history.of(FaultAsked) if asked.get("ends_process", asked["fault_kind"] == KILL)]
 
     def planned(event: Event) -> bool:
         return any(
@@ -50,7 +51,7 @@ def unplanned_exits(history: History) -> list[Event]:
             for asked in ending
         )
 
-    exits = history.of("process.exited")
+    exits = history.of(ProcessExited)
     return [event for event in exits if (ended_us is None or event["t_us"] < ended_us) and not planned(event)]
 
 

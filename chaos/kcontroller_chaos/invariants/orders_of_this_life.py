@@ -10,6 +10,7 @@ from kcontroller_chaos.checking import SAFETY, Verdict, accepted
 from kcontroller_chaos.history.read import History
 from kcontroller_chaos.invariants import Invariant
 from pytest_kcontroller.model.cluster import UNKNOWN_EPOCH
+from pytest_kcontroller.model.history import BrokerBecomeFollower, BrokerBecomeLeader, ZkState
 from pytest_kcontroller.zookeeper.znodes import BROKER_IDS
 
 
@@ -22,7 +23,7 @@ class OrdersOfThisLife(Invariant):
     def check(self, history: History) -> Verdict:
         first = _first_registrations(history)
         checks = 0
-        for event in history.of("broker.become-leader", "broker.become-follower"):
+        for event in history.rows(BrokerBecomeLeader, BrokerBecomeFollower):
             checks += 1
             meant, born = int(event["broker_epoch"]), first.get(str(event["writer"]))
             if meant == UNKNOWN_EPOCH or (born is not None and meant >= born):
@@ -38,7 +39,7 @@ class OrdersOfThisLife(Invariant):
 
 def _first_registrations(history: History) -> dict[str, int]:
     """Process (as the writer of its history) -> the zxid at which it registered first."""
-    process = {str(event["session"]): str(event["writer"]) for event in history.of("zk.state")}
+    process = {str(event["session"]): str(event["writer"]) for event in history.of(ZkState)}
     first: dict[str, int] = {}
     for txn in history.txns:
         writer = process.get(str(txn["session"]))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from kcontroller_chaos.checking import SAFETY, WRITES, Verdict, accepted
 from kcontroller_chaos.history.read import Event, History
 from kcontroller_chaos.invariants import Invariant
+from pytest_kcontroller.model.history import ControllerControlledShutdown
 from pytest_kcontroller.zookeeper.znodes import BROKER_IDS, parse_state_path
 
 
@@ -23,7 +24,7 @@ class RelievedStayOutOfIsr(Invariant):
     source = "KAFKA-14140 (fixed in Kafka 3.4)"
 
     def check(self, history: History) -> Verdict:
-        shutdowns = history.of("controller.controlled-shutdown")
+        shutdowns = history.of(ControllerControlledShutdown)
         checks = 0
         for joined in _changes(history):
             checks += 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 from kcontroller_chaos.checking import LIVENESS, Verdict
 from kcontroller_chaos.history.read import Event, History
 from kcontroller_chaos.invariants import Invariant
+from pytest_kcontroller.model.history import BrokerBecomeFollower, BrokerBecomeLeader, NodeStarted
 
 
 class ReplicasHostedAfterHealing(Invariant):
@@ -44,10 +45,10 @@ class ReplicasHostedAfterHealing(Invariant):
 
 def _hosted(history: History) -> dict[tuple[int, str], Event]:
     """(node, partition) -> the last role that the node's last process took."""
-    processes = {str(event["writer"]): int(event["node"]) for event in history.of("node.started")}
+    processes = {str(event["writer"]): int(event["node"]) for event in history.of(NodeStarted)}
     last = {node: writer for writer, node in processes.items()}
     roles: dict[tuple[int, str], Event] = {}
-    for event in sorted(history.of("broker.become-leader", "broker.become-follower"), key=lambda e: int(e["seq"])):
+    for event in sorted(history.rows(BrokerBecomeLeader, BrokerBecomeFollower), key=lambda e: int(e["seq"])):
         node = processes.get(str(event["writer"]))
         if node is not None and last[node] == event["writer"]:
             roles[node, f"{event['topic']}-{event['partition']}"] = event

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kcontroller_chaos.checking import SAFETY, Verdict, is_state, writes
 from kcontroller_chaos.history.read import History
 from kcontroller_chaos.invariants import Invariant
+from pytest_kcontroller.model.history import SelectorBadAnswer
 
 
 class SelectorsAnswer(Invariant):
@@ -14,7 +15,7 @@ class SelectorsAnswer(Invariant):
     source = "this project: hookspecs, LeaderSelector.select; a bad answer is replaced by the stock rule's"
 
     def check(self, history: History) -> Verdict:
-        bad = history.of("selector.bad-answer")
+        bad = history.of(SelectorBadAnswer)
         checks = sum(1 for write in writes(history) if is_state(write.path)) + len(bad)
         if not bad:
             return Verdict.of(checks)

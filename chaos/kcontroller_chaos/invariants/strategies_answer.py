@@ -6,6 +6,7 @@ from __future__ import annotations
 from kcontroller_chaos.checking import SAFETY, Verdict, is_topic, writes
 from kcontroller_chaos.history.read import History
 from kcontroller_chaos.invariants import Invariant
+from pytest_kcontroller.model.history import StrategyBadAnswer
 
 
 class StrategiesAnswer(Invariant):
@@ -15,7 +16,7 @@ class StrategiesAnswer(Invariant):
     source = "this project: hookspecs, AssignmentStrategy.assign; a bad answer is replaced by striped's"
 
     def check(self, history: History) -> Verdict:
-        bad = history.of("strategy.bad-answer")
+        bad = history.of(StrategyBadAnswer)
         checks = sum(1 for write in writes(history) if is_topic(write.path)) + len(bad)
         if not bad:
             return Verdict.of(checks)

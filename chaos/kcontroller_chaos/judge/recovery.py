@@ -7,6 +7,7 @@ from typing import Any
 
 from kcontroller_chaos.checking import accepted
 from kcontroller_chaos.history.read import Event, History
+from pytest_kcontroller.model.history import ControllerFailover, LeaderAnswered, LeaderElected
 from pytest_kcontroller.zookeeper.znodes import CONTROLLER, CONTROLLER_EPOCH, decode_controller
 
 YES, NO, NOTHING = "yes", "no", "nothing to recover"
@@ -46,8 +47,7 @@ def _fault(event: Event) -> dict[str, Any]:
 def elections(history: History) -> list[dict[str, Any]]:
     """Who was elected, by ZooKeeper's log; when its failover was done, by its own record."""
     done = {
-        (event["epoch"], event["writer"].partition(".")[0]): event["t_us"]
-        for event in history.of("controller.failover")
+        (event["epoch"], event["writer"].partition(".")[0]): event["t_us"] for event in history.of(ControllerFailover)
     }
     found = []
     for txn in history.txns:
@@ -74,12 +74,16 @@ def recovery(
     `converged`: at the end the cluster was as it should be, so a fault after which nothing was elected lost nothing.
     """
     seen = sorted((fault for fault in injected if fault["observed_us"] is not None), key=_begin)
+    elections_us = [(int(row["t_us"]), _led(row)) for row in history.rows(LeaderElected)]
+    answers_us: dict[Led, int] = {}
+    for row in history.rows(LeaderAnswered):
+        answers_us.setdefault(_led(row), int(row["t_us"]))
     entries = []
     for index, fault in enumerate(seen):
         begin, effect = _begin(fault), _effect(fault)
         until = _begin(seen[index + 1]) if index + 1 < len(seen) else None
-        moves = [e for e in history.of("leader.elected") if _within(e["t_us"], begin, until)]
-        answers = [_answer(history, move) for move in moves]
+        moves = [(t_us, led) for t_us, led in elections_us if _within(t_us, begin, until)]
+        answers = [answers_us.get(led) for _, led in moves]
         new = [e for e in elected if _within(e["elected_us"], begin, until)]
         controller = new[-1]["failover_us"] if new else None
         answered = max((a for a in answers if a is not None), default=None)
@@ -90,7 +94,7 @@ def recovery(
             recovered = NOTHING if converged else NO
         entry = {"fault": fault["id"], "kind": fault["kind"], "mode": fault["mode"]}
         entry |= {"start_us": fault["observed_us"], "effect_us": effect, "controller_us": controller}
-        entry |= {"published_us": max((m["t_us"] for m in moves), default=None), "answered_us": answered}
+        entry |= {"published_us": max((t_us for t_us, _ in moves), default=None), "answered_us": answered}
         took = max(0, max(ends) - effect) if recovered == YES else None
         entries.append({**entry, "recovered": recovered, "recovery_us": took})
     return entries
@@ -111,7 +115,9 @@ def _within(t_us: int, start: int, until: int | None) -> bool:
     return t_us >= start and (until is None or t_us < until)
 
 
-def _answer(history: History, move: Event) -> int | None:
-    same = ("topic", "partition", "leader_epoch")
-    answers = (e for e in history.of("leader.answered") if all(e[key] == move[key] for key in same))
-    return min((int(event["t_us"]) for event in answers), default=None)
+Led = tuple[str, int, int]
+"""Topic, partition and leader epoch: a leader of a partition, from its election until the next."""
+
+
+def _led(row: Event) -> Led:
+    return str(row["topic"]), int(row["partition"]), int(row["leader_epoch"])

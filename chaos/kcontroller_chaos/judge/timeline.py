@@ -14,6 +14,16 @@ from typing import Any
 from kcontroller_chaos.checking import WRITES, accepted, is_topic
 from kcontroller_chaos.history.read import Event, History
 from kcontroller_chaos.judge.decisive import windows
+from pytest_kcontroller.model.history import (
+    ControllerElected,
+    ControllerResigned,
+    NodeStarted,
+    NodeStopping,
+    ProcessExited,
+    RunEnded,
+    RunStarted,
+    ZkState,
+)
 from pytest_kcontroller.zookeeper.znodes import CONTROLLER, CONTROLLER_EPOCH, parse_state_path
 
 ZOOKEEPER, NODE, CLIENT = "zookeeper", "node", "client"
@@ -22,8 +32,8 @@ Entry = dict[str, Any]
 
 def timeline(history: History, verdicts: Mapping[str, Any]) -> Entry:
     """The content of timeline.json; `verdicts` is that of verdicts.json. `to_us` null: until the end."""
-    ended = [int(event["t_us"]) for event in history.of("run.ended")]
-    started = [int(event["t_us"]) for event in history.of("run.started")]
+    ended = [int(event["t_us"]) for event in history.of(RunEnded)]
+    started = [int(event["t_us"]) for event in history.of(RunStarted)]
     nodes = nodes_of_sessions(history)
     return {
         "schema": 1,
@@ -42,7 +52,7 @@ def nodes_of_sessions(history: History) -> dict[str, int]:
     """Session -> node, as the nodes say; a session that no node names belongs to the run itself."""
     return {
         str(event["session"]): node
-        for event in history.of("zk.state")
+        for event in history.of(ZkState)
         if (node := _node(event)) is not None and event.get("session")
     }
 
@@ -86,10 +96,10 @@ def _controllers_by_zookeeper(history: History) -> list[Entry]:
 def _controllers_by_node(history: History) -> list[Entry]:
     """Who believed to be the controller: from its own `controller.elected` until it resigned or its process ended."""
     spans = []
-    for event in history.of("controller.elected"):
+    for event in history.of(ControllerElected):
         ends = [
             int(other["t_us"])
-            for other in history.of("controller.resigned")
+            for other in history.of(ControllerResigned)
             if other["writer"] == event["writer"] and other.get("epoch") == event["epoch"] and _after(other, event)
         ]
         ends += [t for t in (_process_end(history, event),) if t is not None]
@@ -150,12 +160,12 @@ def _sessions_by_zookeeper(history: History, nodes: Mapping[str, int]) -> list[E
 def _sessions_by_client(history: History) -> list[Entry]:
     """What each node's client said, from one `zk.state` to its next or to the end of its process."""
     spans = []
-    for event in history.of("zk.state"):
+    for event in history.of(ZkState):
         if event["state"] == "closed":
             continue
         ends = [
             int(other["t_us"])
-            for other in history.of("zk.state")
+            for other in history.of(ZkState)
             if other["writer"] == event["writer"] and _after(other, event)
         ]
         ends += [t for t in (_process_end(history, event),) if t is not None]
@@ -169,10 +179,10 @@ def _process_end(history: History, event: Event) -> int | None:
     node = _node(event)
     ends = [
         int(other["t_us"])
-        for other in history.of("node.stopping", "process.exited", "node.started")
+        for other in history.of(NodeStopping, ProcessExited, NodeStarted)
         if other.get("node") == node
         and int(other["t_us"]) > int(event["t_us"])
-        and (other["kind"] != "node.started" or other["writer"] != event["writer"])
+        and (other["kind"] != NodeStarted.kind or other["writer"] != event["writer"])
     ]
     return min(ends, default=None)
 

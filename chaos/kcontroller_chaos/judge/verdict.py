@@ -9,12 +9,14 @@ from typing import Any
 
 from kcontroller_chaos.catalogue import load_catalogue
 from kcontroller_chaos.checking import LIVENESS, SAFETY
-from kcontroller_chaos.history.read import ZOOKEEPER, History, read_history, zk_import
+from kcontroller_chaos.history.read import History, read_history, zk_import
 from kcontroller_chaos.history.rundir import RunDirectory, write_json
+from kcontroller_chaos.history.transactions import ZOOKEEPER
 from kcontroller_chaos.invariants import Invariant, check_all
 from kcontroller_chaos.judge.recovery import SKIPPED, elections, faults, recovery
 from kcontroller_chaos.judge.timeline import timeline
 from pytest_kcontroller.errors import KControllerError
+from pytest_kcontroller.model.history import HostOverload, RunEnded, RunFailed
 
 HELD, VIOLATED, UNKNOWN, ENVIRONMENT = "held", "violated", "unknown", "environment"
 Entry = dict[str, Any]
@@ -97,17 +99,17 @@ def verdicts(history: History, planned: Sequence[str] = (), invariants: Sequence
         "invariants": _invariants(found),
         "healed": _part(injected, planned, "healed_us", ("not-healed",)),
     }
-    if overloaded := history.of("host.overload"):
+    if overloaded := history.of(HostOverload):
         sessions = ", ".join(str(event["session"]) for event in overloaded)
         why = f"the host was overloaded: ZooKeeper gave up {sessions} without a fault on it"
         parts["observed"] = {
             "verdict": ENVIRONMENT,
             "detail": "; ".join(filter(None, (parts["observed"]["detail"], why))),
         }
-    failed = [str(event["error"]) for event in history.of("run.failed")]
+    failed = [str(event["error"]) for event in history.of(RunFailed)]
     if failed:
         parts["injected"] = {"verdict": ENVIRONMENT, "detail": f"the cluster failed: {failed[-1]}"}
-    ended = bool(history.of("run.ended") or failed) or history.tree is not None
+    ended = bool(history.of(RunEnded) or failed) or history.tree is not None
     return {
         "schema": 1,
         "overall": overall(parts, found, ended=ended),

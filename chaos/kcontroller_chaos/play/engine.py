@@ -13,6 +13,7 @@ from kcontroller_chaos.campaign.file import is_crash_point
 from kcontroller_chaos.campaign.schedule import Schedule
 from kcontroller_chaos.faults import Fault
 from kcontroller_chaos.feed import Feed, writer_is
+from kcontroller_chaos.history.transactions import ZkTxn
 from kcontroller_chaos.injection import Injection, Playable
 from kcontroller_chaos.play.claims import Claims
 from kcontroller_chaos.play.player import FaultPlayer
@@ -31,10 +32,12 @@ from pytest_kcontroller.model.history import (
     FaultNotApplied,
     FaultSkipped,
     HostOverload,
+    ProcessExited,
     Record,
     RunEnded,
     RunStarted,
     TriggerMissed,
+    ZkState,
 )
 from pytest_kcontroller.runtime.nursery import Nursery
 from pytest_kcontroller.runtime.ports import Clock
@@ -237,7 +240,9 @@ class Engine:
         if action.if_possible and (found is None or not found.connected):
             raise EnvironmentError_(f"node {node} is not connected to ZooKeeper now, so it cannot lose it")
         session = hex(on.session)
-        if self.feed.find(lambda e: e["kind"] == "zk.txn" and e["type"] == "close-session" and e["session"] == session):
+        if self.feed.find(
+            lambda e: e["kind"] == ZkTxn.kind and e["type"] == "close-session" and e["session"] == session
+        ):
             raise EnvironmentError_(
                 f"the session {session} of node {node} has ended, and the node does not know it yet"
             )
@@ -245,15 +250,15 @@ class Engine:
 
     def _record_overload(self) -> None:
         """Sessions that ZooKeeper gave up although no fault was on them, and whose process did not end either."""
-        ended = [event["node"] for event in self.feed.events if event["kind"] == "process.exited"]
+        ended = [event["node"] for event in self.feed.events if event["kind"] == ProcessExited.kind]
         excused = [hex(session) for session in self.excused]
         excused += [
             event["session"]
             for event in self.feed.events
-            if event["kind"] == "zk.state" and any(writer_is(event["writer"], node) for node in ended)
+            if event["kind"] == ZkState.kind and any(writer_is(event["writer"], node) for node in ended)
         ]
         for event in self.feed.events:
-            expired = event["kind"] == "zk.txn" and event["type"] == "close-session" and event["cxid"] == 0
+            expired = event["kind"] == ZkTxn.kind and event["type"] == "close-session" and event["cxid"] == 0
             if expired and event["session"] not in excused:
                 self.record(HostOverload(session=event["session"], zxid=event["zxid"]))
 

@@ -23,6 +23,7 @@ from kcontroller_chaos.history.read import in_order
 from kcontroller_chaos.judge.verdict import VIOLATED, known_reasons, verdicts
 from kcontroller_chaos.play.runner import Options, check, play_schedule
 from pytest_kcontroller.errors import EnvironmentError_
+from pytest_kcontroller.model.history import MutantCounts
 from pytest_kcontroller.plugin.manager import load_plugins
 
 NOWHERE = Path("(a run of a hunt is not kept)")
@@ -79,7 +80,7 @@ class Hunter:
         found = verdicts(in_order(read), faults, self._campaign.catalogue.invariants)
         run = {"started": datetime.now(UTC).date().isoformat(), "expected": self._expected}  # noqa: TID251 - the day
         counted: dict[str, int] = next(
-            (event["counts"] for event in reversed(read) if event["kind"] == "mutant.counts"), {}
+            (event["counts"] for event in reversed(read) if event["kind"] == MutantCounts.kind), {}
         )
         return Glance(
             seed=seed,

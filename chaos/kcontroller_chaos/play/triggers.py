@@ -11,6 +11,8 @@ leader.elected a node says that a partition has a new leader
 from __future__ import annotations
 
 from kcontroller_chaos.feed import Event, Feed
+from kcontroller_chaos.history.transactions import ZkTxn
+from pytest_kcontroller.model.history import FaultApplied
 from pytest_kcontroller.zookeeper.session import BadVersionError
 from pytest_kcontroller.zookeeper.znodes import CONTROLLER_EPOCH, parse_state_path
 
@@ -34,7 +36,7 @@ async def wait_for(trigger: str, feed: Feed, *, since: int) -> None:
 
 
 async def _answered(feed: Feed, fault: str) -> None:
-    asked = await feed.wait(lambda e: e["kind"] == "fault.applied" and e["fault"] == fault)
+    asked = await feed.wait(lambda e: e["kind"] == FaultApplied.kind and e["fault"] == fault)
     session = asked["session"]
     after = feed.events.index(asked)
     changed = await feed.wait(lambda e: changes_epoch(e) and e["session"] != session, since=after)
@@ -42,13 +44,13 @@ async def _answered(feed: Feed, fault: str) -> None:
 
 
 def changes_epoch(event: Event) -> bool:
-    return event["kind"] == "zk.txn" and any(
+    return event["kind"] == ZkTxn.kind and any(
         op["type"] in WRITES and op["path"] == CONTROLLER_EPOCH for op in event.get("ops", ())
     )
 
 
 def _answers(event: Event, session: str) -> bool:
-    if event["kind"] != "zk.txn" or event["session"] != session:
+    if event["kind"] != ZkTxn.kind or event["session"] != session:
         return False
     ops = event.get("ops") or [{"type": ""}]
     if ops[0]["type"] == "error":

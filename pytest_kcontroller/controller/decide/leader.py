@@ -15,6 +15,8 @@ from pytest_kcontroller.controller.context import Context
 from pytest_kcontroller.hookspecs import LeaderSelector
 from pytest_kcontroller.model.cluster import INITIAL_LEADER_EPOCH, Assignment, LeaderAndIsr, TopicPartition
 from pytest_kcontroller.model.election import BrokerTable, ElectionReason, LeaderChoice, PartitionView
+from pytest_kcontroller.model.history import Record, SelectorBadAnswer
+from pytest_kcontroller.model.text import shown
 
 Selectors = Mapping[ElectionReason, LeaderSelector]
 
@@ -38,9 +40,7 @@ def first_leader(context: Context, assignment: Assignment) -> LeaderAndIsr | Non
 class Elections:
     """The chosen selectors, and the stock ones behind them."""
 
-    def __init__(
-        self, chosen: Selectors, stock: Selectors, record: Callable[..., None], unclean: Callable[[str], bool]
-    ) -> None:
+    def __init__(self, chosen: Selectors, stock: Selectors, record: Record, unclean: Callable[[str], bool]) -> None:
         self._chosen, self._stock, self._record, self._unclean = chosen, stock, record, unclean
 
     def elect(
@@ -64,10 +64,10 @@ class Elections:
             choice = selector.select(view, reason)
             why = None if choice is None else rejection(choice, view, reason)
         except Exception as raised:  # noqa: BLE001 - a plugin may raise anything, and no partition may suffer
-            choice, why = None, f"it raised {raised!r}"
+            choice, why = None, f"it raised {shown(raised)}"
         if why is None:
             return choice
-        self._record("selector.bad-answer", plugin=selector.name, topic=view.topic, partition=view.partition, why=why)
+        self._record(SelectorBadAnswer(plugin=selector.name, topic=view.topic, partition=view.partition, why=why))
         return self._stock[reason].select(view, reason)
 
 
@@ -105,10 +105,10 @@ def _elected(context: Context, tp: TopicPartition, state: LeaderAndIsr, choice: 
 def rejection(choice: object, view: PartitionView, reason: ElectionReason) -> str | None:
     """Why an answer is not safe, or None."""
     if not isinstance(choice, LeaderChoice):
-        return f"{choice!r} is no LeaderChoice"
+        return f"{shown(choice)} is no LeaderChoice"
     replicas, isr = view.assignment.replicas, choice.isr
     if not all(isinstance(broker, int) for broker in (choice.leader, *isr, *(choice.recipients or ()))):
-        return f"{choice!r} names brokers by something else than their ids"
+        return f"{shown(choice)} names brokers by something else than their ids"
     if not view.brokers.live(choice.leader):
         return f"leader {choice.leader} is not live"
     if choice.leader not in replicas:

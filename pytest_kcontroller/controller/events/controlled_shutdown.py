@@ -16,6 +16,7 @@ from pytest_kcontroller.controller.transitions import (
 )
 from pytest_kcontroller.model.cluster import UNKNOWN_EPOCH, TopicPartition
 from pytest_kcontroller.model.election import ElectionReason
+from pytest_kcontroller.model.history import ControllerControlledShutdown
 from pytest_kcontroller.wire.errors import ErrorCode
 from pytest_kcontroller.wire.messages import ControlledShutdownResponse, RemainingPartition
 
@@ -41,13 +42,15 @@ class ControlledShutdown(RequestEvent):
         partitions = await self._hand_over(term, broker)
         leadership = context.leadership
         remaining = [tp for tp in partitions if leadership[tp].leader == broker]
+        relieved = {str(tp): leadership[tp].partition_epoch for tp in partitions if leadership[tp].leader != broker}
         term.record(
-            "controller.controlled-shutdown",
-            broker=broker,
-            broker_epoch=known.epoch,
-            epoch=context.epoch,
-            relieved={str(tp): leadership[tp].partition_epoch for tp in partitions if leadership[tp].leader != broker},
-            remaining=[str(tp) for tp in remaining],
+            ControllerControlledShutdown(
+                broker=broker,
+                broker_epoch=known.epoch,
+                epoch=context.epoch,
+                relieved=relieved,
+                remaining=[str(tp) for tp in remaining],
+            )
         )
         return _response(ErrorCode.NONE, remaining)
 

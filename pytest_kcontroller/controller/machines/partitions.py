@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from pytest_kcontroller.controller.batch import Batch, Requests
 from pytest_kcontroller.controller.context import Context
@@ -12,6 +12,7 @@ from pytest_kcontroller.controller.machines.states import Refused, States, State
 from pytest_kcontroller.controller.transitions import PARTITION_FROM, PartitionState, PartitionTransition, Why
 from pytest_kcontroller.model.cluster import LeaderAndIsr, TopicPartition
 from pytest_kcontroller.model.election import ElectionReason
+from pytest_kcontroller.model.history import LeaderElected, Record
 
 FIRST_LEADER = "new"
 """The reason in the history of a partition's first leader, for which no selector is asked."""
@@ -27,7 +28,7 @@ class PartitionMachine:
         elections: Elections,
         requests: Requests,
         refusals: Refusals,
-        record: Callable[..., None],
+        record: Record,
     ) -> None:
         self._context, self._states, self._elections = context, states, elections
         self._requests, self._refusals, self._record = requests, refusals, record
@@ -118,14 +119,5 @@ class PartitionMachine:
 
     def _led(self, states: States, reason: str) -> None:
         self._context.set_partition_state(states, PartitionState.ONLINE)
-        for tp, state in states.items():
-            self._record(
-                "leader.elected",
-                topic=tp.topic,
-                partition=tp.partition,
-                leader=state.leader,
-                isr=list(state.isr),
-                leader_epoch=state.leader_epoch,
-                epoch=state.controller_epoch,
-                reason=reason,
-            )
+        if states:
+            self._record(LeaderElected.of_states(states, epoch=self._context.epoch, reason=reason))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from pytest_kcontroller.controller.context import Context
 from pytest_kcontroller.controller.transitions import PartitionState, ReplicaState, Why
 from pytest_kcontroller.model.cluster import TopicPartition
+from pytest_kcontroller.model.history import ControllerStateChangeFailed, Record
 
 RECORDED = 10
 """So many are named in one event."""
@@ -18,7 +19,7 @@ _log = logging.getLogger(__name__)
 class Refusals:
     """Kafka's state-change log, for one term."""
 
-    def __init__(self, context: Context, record: Callable[..., None]) -> None:
+    def __init__(self, context: Context, record: Record) -> None:
         self._context, self._record = context, record
 
     def report(
@@ -34,13 +35,14 @@ class Refusals:
             return
         named = {name: mistakes[name].value for name in sorted(mistakes)[:RECORDED]}
         self._record(
-            "controller.state-change-failed",
-            epoch=self._context.epoch,
-            machine=machine,
-            target=target.value,
-            cause=cause,
-            count=len(mistakes),
-            failed=named,
+            ControllerStateChangeFailed(
+                epoch=self._context.epoch,
+                machine=machine,
+                target=target.value,
+                cause=cause,
+                count=len(mistakes),
+                failed=named,
+            )
         )
         _log.error("%s: %d of the %ss could not become %s: %s", cause, len(mistakes), machine, target.value, named)
 

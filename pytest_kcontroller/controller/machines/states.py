@@ -13,6 +13,7 @@ from pytest_kcontroller.controller.context import Context
 from pytest_kcontroller.controller.fences import fence_of_states
 from pytest_kcontroller.controller.transitions import Why
 from pytest_kcontroller.model.cluster import LeaderAndIsr, TopicPartition
+from pytest_kcontroller.model.history import ControllerEventFailed, ControllerFenced, Record
 from pytest_kcontroller.runtime.holds import BEFORE_STATE_WRITE, Holds
 from pytest_kcontroller.zookeeper.session import Create, Node, SetData
 from pytest_kcontroller.zookeeper.store import FencedError, Stale, Store, WriteResult, Written
@@ -44,7 +45,7 @@ class Changed:
 class StateZnodes:
     """The state znodes of one term."""
 
-    def __init__(self, context: Context, store: Store, holds: Holds, record: Callable[..., None]) -> None:
+    def __init__(self, context: Context, store: Store, holds: Holds, record: Record) -> None:
         self._context, self._store, self._holds, self._record = context, store, holds, record
 
     async def load(self, tps: Sequence[TopicPartition]) -> None:
@@ -124,7 +125,7 @@ class StateZnodes:
         try:
             state = decode_state(tp, node.data, node.stat.version)
         except CorruptZnodeError as bad:
-            self._record("controller.event-failed", event="read state", error=str(bad))
+            self._record(ControllerEventFailed(event="read state", error=str(bad)))
             return Why.NO_STATE
         return state if state.controller_epoch <= self._context.epoch else Why.SUPERSEDED
 
@@ -134,5 +135,5 @@ class StateZnodes:
             return await self._store.write_each(ops, fence=await fence_of_states(self._context, self._store))
         except FencedError:
             paths = [op.path for op in ops[:PATHS_RECORDED]]
-            self._record("controller.fenced", epoch=self._context.epoch, paths=paths, count=len(ops))
+            self._record(ControllerFenced(epoch=self._context.epoch, paths=paths, count=len(ops)))
             raise

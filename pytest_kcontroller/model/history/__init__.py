@@ -1,6 +1,6 @@
 """Kinds of the history, each declared once: its fields with types and units, its rank, the sentence that a person reads.
 
-node.py, controller.py, broker.py and engine.py have those of one writer each; what they have in common is in event.py.
+Each module has those of one writer, or of one matter; what they have in common is in event.py.
 ZooKeeper's own transactions (`zk.txn`) are declared where they are read: kcontroller_chaos.history.transactions.
 """
 
@@ -17,6 +17,7 @@ from pytest_kcontroller.model.history.controller import (
     ControllerFailover,
     ControllerFenced,
     ControllerResigned,
+    ControllerStateChangeFailed,
     LeaderAnswered,
     LeaderElected,
     SelectorBadAnswer,
@@ -26,15 +27,6 @@ from pytest_kcontroller.model.history.engine import (
     AdminInfo,
     AdminInvoke,
     AdminOk,
-    FaultApplied,
-    FaultAsked,
-    FaultEvent,
-    FaultHealed,
-    FaultNotApplied,
-    FaultNotHealed,
-    FaultNotObserved,
-    FaultObserved,
-    FaultSkipped,
     HostOverload,
     NodeMetadata,
     NodeStatus,
@@ -48,6 +40,17 @@ from pytest_kcontroller.model.history.engine import (
     ZkTree,
 )
 from pytest_kcontroller.model.history.event import HistoryEvent, Record, line_of
+from pytest_kcontroller.model.history.faults import (
+    FaultApplied,
+    FaultAsked,
+    FaultEvent,
+    FaultHealed,
+    FaultNotApplied,
+    FaultNotHealed,
+    FaultNotObserved,
+    FaultObserved,
+    FaultSkipped,
+)
 from pytest_kcontroller.model.history.node import (
     HoldReached,
     HoldReleased,
@@ -72,6 +75,7 @@ __all__ = [
     "ControllerFailover",
     "ControllerFenced",
     "ControllerResigned",
+    "ControllerStateChangeFailed",
     "FaultApplied",
     "FaultAsked",
     "FaultEvent",

@@ -40,7 +40,7 @@ class ControllerFailover(HistoryEvent):
     text = "failover done: {partitions} partitions loaded, epoch {epoch}"
     epoch: Epoch
     partitions: Annotated[int, About("how many partitions there are")]
-    duration_us: Annotated[int, About("since the election", unit="us")]
+    duration_us: Annotated[int, About("since the election", unit="microseconds")]
 
 
 @event
@@ -89,6 +89,20 @@ class ControllerEventFailed(HistoryEvent):
     text = "the controller's event {event} failed: {error}"
     event: Annotated[str, About("the name of the controller's event")]
     error: Error
+
+
+@event
+class ControllerStateChangeFailed(HistoryEvent):
+    """Some of a batch could not follow a transition of the partition or replica state machine; the others have."""
+
+    kind = "controller.state-change-failed"
+    text = "{count} {machine} state changes to {target} failed ({cause}): {failed}"
+    epoch: Epoch
+    machine: Annotated[str, About("partition or replica")]
+    target: Annotated[str, About("the state that they were to have")]
+    cause: Annotated[str, About("the controller's event that asked for it")]
+    count: Annotated[int, About("how many there were")]
+    failed: Annotated[Mapping[str, str], About("the first of them, at most 10, and why")]
 
 
 @event

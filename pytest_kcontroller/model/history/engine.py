@@ -9,9 +9,7 @@ from pytest_kcontroller.model.history.event import NOWHERE, About, Focus, Histor
 from pytest_kcontroller.model.history.fields import (
     Epoch,
     Error,
-    Fault,
     MaybeSession,
-    Mode,
     Node,
     Op,
     Session,
@@ -88,151 +86,6 @@ class StrategyBadAnswer(EngineEvent):
     why: Why
 
 
-# --- faults -----------------------------------------------------------------------------------------------------------
-
-
-class FaultEvent(EngineEvent):
-    """A step of a fault. Its sentence is the same for all."""
-
-    __slots__ = ()
-    fault: str
-    fault_kind: str
-    mode: str | None
-    node: int | None
-    stage: ClassVar[str]
-
-    def sentence(self, focus: Focus = NOWHERE) -> str:
-        name = f"{self.fault} ({self.fault_kind}{f':{self.mode}' if self.mode else ''}"
-        name += f" on node {self.node})" if self.node is not None else ")"
-        why = getattr(self, "why", None)
-        return f"fault {name}: {self.stage}" + (f", {why}" if why else "")
-
-
-FaultKind = Annotated[str, About("the kind of a fault: kill, partition ...")]
-Target = Annotated[str | None, About("whom the campaign names as its target")]
-Hit = Annotated[int | None, About("the node that is hit; null: several, or nobody")]
-
-
-@event
-class FaultAsked(FaultEvent):
-    """Its moment has come."""
-
-    kind = "fault.asked"
-    stage = "asked"
-    fault: Fault
-    fault_kind: FaultKind
-    mode: Mode
-    target: Target
-    node: Hit
-    session: MaybeSession
-    nodes: Annotated[list[int], About("the nodes that are hit")]
-    ends_process: Annotated[bool, About("whether it may end the processes of these nodes")]
-    parameters: Annotated[Mapping[str, Any], About("the keys of its kind, such as `delay_ms`")]
-
-
-@event
-class FaultApplied(FaultEvent):
-    """It has been injected."""
-
-    kind = "fault.applied"
-    stage = "applied"
-    fault: Fault
-    fault_kind: FaultKind
-    mode: Mode
-    target: Target
-    node: Hit
-    session: MaybeSession
-
-
-@event
-class FaultObserved(FaultEvent):
-    """It has its effect, by other means than it was injected with."""
-
-    kind = "fault.observed"
-    stage = "observed"
-    fault: Fault
-    fault_kind: FaultKind
-    mode: Mode
-    target: Target
-    node: Hit
-    session: MaybeSession
-    evidence: Annotated[dict[str, Any], About("what was seen of the effect; `t_us`: when")]
-
-
-@event
-class FaultHealed(FaultEvent):
-    """It has been taken back."""
-
-    kind = "fault.healed"
-    stage = "healed"
-    fault: Fault
-    fault_kind: FaultKind
-    mode: Mode
-    target: Target
-    node: Hit
-    session: MaybeSession
-
-
-@event
-class FaultNotApplied(FaultEvent):
-    """It could not be injected."""
-
-    kind = "fault.not-applied"
-    stage = "not applied"
-    fault: Fault
-    fault_kind: FaultKind
-    mode: Mode
-    target: Target
-    node: Hit
-    session: MaybeSession
-    why: Why
-
-
-@event
-class FaultNotObserved(FaultEvent):
-    """There was no evidence of its effect in time."""
-
-    kind = "fault.not-observed"
-    stage = "not observed"
-    fault: Fault
-    fault_kind: FaultKind
-    mode: Mode
-    target: Target
-    node: Hit
-    session: MaybeSession
-    why: Why
-
-
-@event
-class FaultNotHealed(FaultEvent):
-    """It could not be taken back."""
-
-    kind = "fault.not-healed"
-    stage = "not healed"
-    fault: Fault
-    fault_kind: FaultKind
-    mode: Mode
-    target: Target
-    node: Hit
-    session: MaybeSession
-    why: Why
-
-
-@event
-class FaultSkipped(FaultEvent):
-    """One with `if_possible`, as drawn ones are, had nothing to hit: nothing has failed."""
-
-    kind = "fault.skipped"
-    stage = "skipped"
-    fault: Fault
-    fault_kind: FaultKind
-    mode: Mode
-    target: Target
-    node: Hit
-    session: MaybeSession
-    why: Why
-
-
 @event
 class TriggerMissed(EngineEvent):
     """What a fault waited for did not come."""
@@ -240,7 +93,7 @@ class TriggerMissed(EngineEvent):
     kind = "trigger.missed"
     text = "{trigger} did not happen in {waited_s} s"
     trigger: Annotated[str, About("what it waited for, as in `when` and `until`")]
-    waited_s: Annotated[float, About("how long", unit="s")]
+    waited_s: Annotated[float, About("how long", unit="seconds")]
 
 
 # --- what a campaign or a test does besides ---------------------------------------------------------------------------

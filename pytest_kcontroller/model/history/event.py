@@ -90,24 +90,24 @@ class HistoryEvent:
         """In plain words. Names from the system under test stay as they are: whoever shows them escapes them."""
         return self.text.format_map(_Words(self.fields()))
 
+    def concerns(self, partition: str) -> bool:
+        """Whether it says something of this partition (TOPIC-NUMBER)."""
+        return False
+
     def weight(self) -> Rank:
         """The rank of this one; a kind may have events of several."""
         return self.rank
 
 
-def line_of(
-    event: HistoryEvent | str, fields: Mapping[str, object], writer: str, seq: int, t_us: int
-) -> dict[str, Any]:
+def line_of(event: HistoryEvent, writer: str, seq: int, t_us: int) -> dict[str, Any]:
     """The line of a file: `seq` counts from 0 without gaps, `t_us` is the run time in microseconds."""
-    if isinstance(event, HistoryEvent):
-        return {"writer": writer, "seq": seq, "t_us": t_us, "kind": event.kind, **event.fields()}
-    return {"writer": writer, "seq": seq, "t_us": t_us, "kind": event, **fields}
+    return {"writer": writer, "seq": seq, "t_us": t_us, "kind": event.kind, **event.fields()}
 
 
 class Record(Protocol):
     """Appends one event to the history of one writer."""
 
-    def __call__(self, event: HistoryEvent | str, /, **fields: object) -> None: ...
+    def __call__(self, event: HistoryEvent, /) -> None: ...
 
 
 E = TypeVar("E", bound=type[HistoryEvent])
@@ -175,6 +175,11 @@ class Batch(HistoryEvent):
             columns = {name: [line[name]] for name in cls.columns if name in line}
             line = {**line, TOPICS: {line["topic"]: columns}}
         return super().of(line)
+
+    def concerns(self, partition: str) -> bool:
+        topic, _, number = partition.rpartition("-")
+        columns = self.topics.get(topic) if isinstance(self.topics, Mapping) else None
+        return isinstance(columns, Mapping) and int(number) in columns.get("partition", ())
 
     def sentence(self, focus: Focus = NOWHERE) -> str:
         words = [_Words(row) for row in rows(self.fields())]

@@ -28,3 +28,12 @@ Counts = Annotated[Mapping[str, int], About("seam -> how often its replacement r
 Fault = Annotated[str, About("the id of a fault")]
 Mode = Annotated[str | None, About("the mode of a fault; null: its kind has none")]
 Op = Annotated[str, About("the id of an admin action")]
+
+COLUMNS: Mapping[str, Any] = {
+    "partition": Partition,
+    "leader": Broker,
+    "leader_epoch": LeaderEpoch,
+    "isr": Annotated[list[int], About("the brokers that are in sync")],
+    "partition_epoch": PartitionEpoch,
+}
+"""What a batch says of each of its partitions, by the names of its columns."""

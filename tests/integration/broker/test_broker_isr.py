@@ -6,6 +6,7 @@ The controllers here are scripts that speak the real protocol; what they answer 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -16,6 +17,7 @@ import pytest
 from pytest_kcontroller.broker.broker import BrokerHalf
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.model.history import HistoryEvent
+from pytest_kcontroller.model.history.event import rows
 from pytest_kcontroller.runtime.nursery import Nursery
 from pytest_kcontroller.runtime.ports import Listening, Stream
 from pytest_kcontroller.runtime.real import SocketTransport
@@ -205,9 +207,10 @@ class Rig:
             )
         )
 
-    def _record(self, event: HistoryEvent | str, /, **fields: object) -> None:
-        line = {"kind": event.kind, **event.fields()} if isinstance(event, HistoryEvent) else {"kind": event, **fields}
-        self.records.put_nowait(line)
+    def _record(self, event: HistoryEvent, /) -> None:
+        """Partition by partition, as it would be read."""
+        for row in rows(json.loads(json.dumps({"kind": event.kind, **event.fields()}))):
+            self.records.put_nowait(dict(row))
 
     async def wait_for(self, kind: str) -> dict[str, Any]:
         while (record := await self.records.get())["kind"] != kind:

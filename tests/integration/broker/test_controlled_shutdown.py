@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from kcontroller_chaos.history.read import History, txn_event
+from kcontroller_chaos.history.read import History
+from kcontroller_chaos.history.transactions import txn_event
 from kcontroller_chaos.invariants import named
 from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.sim.cluster import SimCluster
@@ -98,7 +99,7 @@ def test_a_leader_is_relieved_by_the_first_that_is_in_sync(tmp_path: Path) -> No
         assert remaining(await ask(cluster, 0)) == []  # asked again, it is the same
         assert await state(cluster) == (1, [1, 2])
 
-    elected = in_world(tmp_path, script).of("leader.elected")
+    elected = in_world(tmp_path, script).rows("leader.elected")
     assert [(e["leader"], e["leader_epoch"]) for e in elected if e["reason"] == "controlled_shutdown"] == [(1, 1)]
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from kcontroller_chaos.history.read import History, txn_event
+from kcontroller_chaos.history.read import History
+from kcontroller_chaos.history.transactions import txn_event
 from kcontroller_chaos.invariants import named
 from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.sim.cluster import SimCluster

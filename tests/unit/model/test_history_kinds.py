@@ -10,7 +10,7 @@ import pytest
 from pytest_kcontroller.model import history
 from pytest_kcontroller.model.cluster import LeaderAndIsr, TopicPartition
 from pytest_kcontroller.model.history.event import About, Batch, HistoryEvent, event, kinds, names_of, parsed, rows
-from pytest_kcontroller.model.history.fields import Node
+from pytest_kcontroller.model.history.fields import COLUMNS, Node
 
 KINDS = [pytest.param(kind, id=kind.kind) for kind in kinds()]
 
@@ -64,7 +64,7 @@ def test_a_line_becomes_the_value_that_it_was_written_from() -> None:
         history.AdminInfo(op="a", action="create_topic", arguments={"topic": "t", "partitions": 3}, error="no"),
         history.NodeStatus(node=1, active=True, epoch=2, session=None, phase="active"),
     ):
-        assert parsed(json.loads(json.dumps(history.line_of(value, {}, "engine", 0, 7)))) == value
+        assert parsed(json.loads(json.dumps(history.line_of(value, "engine", 0, 7)))) == value
     assert list(history.AdminInfo(op="a", action="b", arguments={"topic": "t"}, error="no").fields()) == [
         "op",
         "action",
@@ -82,7 +82,7 @@ STATES = {
 
 def test_a_batch_is_read_partition_by_partition() -> None:
     value = history.LeaderElected.of_states(STATES, epoch=3, reason="offline")
-    line = json.loads(json.dumps(history.line_of(value, {}, "node-0", 5, 9)))
+    line = json.loads(json.dumps(history.line_of(value, "node-0", 5, 9)))
     shared = {"writer": "node-0", "seq": 5, "t_us": 9, "kind": "leader.elected", "epoch": 3, "reason": "offline"}
     assert list(rows(line)) == [
         {**shared, "topic": "u", "partition": 0, "leader": 2, "leader_epoch": 1, "isr": [2]},
@@ -92,6 +92,7 @@ def test_a_batch_is_read_partition_by_partition() -> None:
     for kind in kinds():
         if issubclass(kind, Batch):
             assert set(names_of(kind)) >= {"topics"}, kind
+            assert COLUMNS.keys() >= set(kind.columns), kind
 
 
 def test_a_line_from_before_there_were_batches_is_its_own_row_and_a_batch_of_one() -> None:

@@ -434,7 +434,7 @@ class RealSmall:
         self.events: list[str] = []
         self.holds = Holds(self.record)
 
-    def record(self, event: HistoryEvent | str, /, **_: object) -> None:
+    def record(self, event: HistoryEvent, /) -> None:
         assert isinstance(event, TestAction)
         self.events.append(event.action)
 
