@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import errno
 import importlib
+import io
 import os
 import pkgutil
 import sys
@@ -20,6 +21,7 @@ from types import ModuleType
 from pytest_kcontroller import __version__
 from pytest_kcontroller.cli._json import only_json
 from pytest_kcontroller.errors import EnvironmentError_, KControllerError, UsageError
+from pytest_kcontroller.model.text import printable_lines, shown
 
 INTERNAL_ERROR = 3
 INTERRUPTED = 130
@@ -46,6 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     The statuses are listed in errors.py; a Ctrl-C is 130. KCONTROLLER_DEBUG=1 shows the traceback of an internal error.
     """
+    _take_any_text()
     try:
         commands = _commands()
         args = _parser(commands).parse_args(argv)
@@ -57,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 f"a plugin ended the process (sys.exit({left.code!r}))", hint="mend or leave out the plugin"
             ) from None
     except KControllerError as error:
-        print(f"kcontroller: {error}", file=sys.stderr)
+        print(f"kcontroller: {printable_lines(str(error))}", file=sys.stderr)
         return error.exit_status
     except KeyboardInterrupt:
         print("kcontroller: interrupted", file=sys.stderr)
@@ -81,11 +84,18 @@ def _internal(bug: Exception) -> int:
     if os.environ.get("KCONTROLLER_DEBUG") == "1":
         traceback.print_exception(bug)
     print(
-        f"kcontroller: internal error: {type(bug).__name__}: {bug}\n"
+        f"kcontroller: internal error: {type(bug).__name__}: {shown(bug, str)}\n"
         "  -> please report it as a bug, with the output of the same command under KCONTROLLER_DEBUG=1",
         file=sys.stderr,
     )
     return INTERNAL_ERROR
+
+
+def _take_any_text() -> None:
+    """A stream that cannot take a character (ASCII, halves of characters) shows its code: no text may end a command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _commands() -> dict[str, ModuleType]:

@@ -13,6 +13,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
+from pytest_kcontroller.model.text import LONGEST, in_words, printable, printable_lines
+
 if TYPE_CHECKING:
     from kcontroller_chaos.campaign.file import Campaign
     from kcontroller_chaos.campaign.schedule import Schedule
@@ -187,7 +189,11 @@ def _counts(results: Sequence[RunResult]) -> str:
 
 
 def why(result: RunResult) -> list[str]:
-    """What a person must know of a run that did not hold."""
+    """What a person must know of a run that did not hold. Texts of others in it are printable."""
+    return [printable_lines(line) for line in _why(result)]
+
+
+def _why(result: RunResult) -> list[str]:
     lines = [result.error] if result.error else []
     lines += [
         f"{place}: a killed writer left this line half; it was left out" for place in result.details.get("cut", ())
@@ -203,7 +209,7 @@ def why(result: RunResult) -> list[str]:
                 f"{invariant['name']}: {invariant['seen']} ({invariant['where']}); expected {invariant['expected']}"
             )
             if invariant["witness"]:
-                lines.append("witness: " + ", ".join(f"{key} {value}" for key, value in invariant["witness"].items()))
+                lines.append(f"witness: {in_words(invariant['witness'])}")
         elif invariant["verdict"] == "unknown":
             lines.append(f"{invariant['name']}: unknown: {invariant['seen']}")
     for name, part in result.details["parts"].items():
@@ -233,5 +239,5 @@ def _append_step_summary(planned: Sequence[Planned], results: Sequence[RunResult
 
 def _cell(text: str) -> str:
     """Names from files must not become markup."""
-    shown = "".join(char if char.isprintable() else " " for char in text)
+    shown = printable(text.replace("\n", " "), 10 * LONGEST)
     return "".join(f"\\{char}" if char in r"\`*_{}[]<>#|!~" else char for char in shown)

@@ -54,7 +54,7 @@ def _record(plugin: FoundPlugin) -> dict[str, object]:
 
 
 def _text(plugin: FoundPlugin) -> str:
-    from kcontroller_reports.words import printable
+    from pytest_kcontroller.model.text import printable
 
     rows = [("found as", plugin.origin)]
     rows += [("hook", hook) for hook in plugin.hooks]

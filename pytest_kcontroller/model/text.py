@@ -6,7 +6,7 @@ cannot even say what they are. All of it goes through here before it is written 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 #: A longer text is cut, and says so: nobody reads it, and one name must not fill a report.
@@ -26,12 +26,17 @@ def _code(char: str) -> str:
     return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 
-def shown(value: object) -> str:
-    """`repr(value)`, printable, of an object of others: whatever its own `__repr__` does, there is a text."""
+def printable_lines(text: str) -> str:
+    """The same of a text of ours that holds texts of others: its own lines stay lines."""
+    return "\n".join(printable(line, 10 * LONGEST) for line in text.split("\n"))
+
+
+def shown(value: object, how: Callable[[object], str] = repr) -> str:
+    """`how(value)`, printable, of an object of others: whatever its own `__repr__` or `__str__` does, there is a text."""
     try:
-        return printable(repr(value))
+        return printable(how(value))
     except Exception as failed:  # noqa: BLE001 - somebody else's code, which may raise anything
-        return f"<{type(value).__name__} whose repr raises {type(failed).__name__}>"
+        return f"<{type(value).__name__} whose {how.__name__} raises {type(failed).__name__}>"
 
 
 def in_words(value: Any) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import time
 from collections.abc import Awaitable, Callable
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_kcontroller.model.cluster import Address
-from pytest_kcontroller.model.history import HistoryEvent, Record, line_of
+from pytest_kcontroller.model.history import HistoryEvent, Record, encoded, line_of
 from pytest_kcontroller.runtime.holds import Holds
 from pytest_kcontroller.runtime.ports import ConnectionClosedError, Listening, Stream
 from pytest_kcontroller.runtime.rng import NamedRng
@@ -56,9 +55,6 @@ class RealClock:
         await asyncio.sleep(duration_us / 1e6)
 
 
-_encode = json.JSONEncoder(separators=(",", ":")).encode
-
-
 class Recorder:
     """One writer's part of a history: JSON lines, each written at once, so that a killed writer loses at most a line."""
 
@@ -68,7 +64,7 @@ class Recorder:
 
     def __call__(self, event: HistoryEvent, /) -> None:
         line = line_of(event, self._writer, self._seq, self._clock.now_us())
-        rest = memoryview(f"{_encode(line)}\n".encode())
+        rest = memoryview(encoded(line).encode())
         while rest:  # a file that is not buffered may take a part
             rest = rest[self._file.write(rest) :]
         self._seq += 1

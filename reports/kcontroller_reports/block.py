@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from kcontroller_reports.summary import Failure, Recovery, Summary
 from kcontroller_reports.tables import VERDICTS
-from kcontroller_reports.words import LONGEST, printable, seconds
+from kcontroller_reports.words import seconds
+from pytest_kcontroller.model.text import LONGEST, printable
 
 #: What the recovery columns mean until clients write records.
 RECOVERY_ENDS = "ends when the new state is in ZooKeeper and its leader has answered LeaderAndIsr"

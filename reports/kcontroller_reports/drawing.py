@@ -21,7 +21,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from kcontroller_reports.words import printable
+from pytest_kcontroller.model.text import printable
 
 logging.getLogger("matplotlib").setLevel(logging.ERROR)  # the terminal is for what people asked
 

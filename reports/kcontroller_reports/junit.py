@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 from kcontroller_reports.block import replay_command
 from kcontroller_reports.summary import Run, Summary
 from kcontroller_reports.tables import PARTS
-from kcontroller_reports.words import printable
+from pytest_kcontroller.model.text import printable
 
 #: A verdict is told by the element of its test case; a run that held has none, and a known failure is skipped, as an xfail.
 _ELEMENTS = {"violated": "failure", "environment": "error", "unknown": "skipped"}

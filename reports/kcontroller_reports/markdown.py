@@ -12,7 +12,8 @@ from pathlib import Path
 from kcontroller_reports.block import RECOVERY_ENDS, Block, FailureLines, RecoveryLine
 from kcontroller_reports.summary import Invariant, Run, Summary
 from kcontroller_reports.tables import PARTS, VERDICTS
-from kcontroller_reports.words import printable, seconds
+from kcontroller_reports.words import seconds
+from pytest_kcontroller.model.text import printable
 
 #: What GitHub takes for one step.
 LIMIT = 1024 * 1024

@@ -18,7 +18,8 @@ from kcontroller_reports.plots import nearest_rank, recovery_svg
 from kcontroller_reports.stories import SHOWN_FAILING_RUNS, make_stories
 from kcontroller_reports.summary import NEEDED_FOR_P50, NEEDED_FOR_P95, NEEDED_FOR_P99, Run, Summary
 from kcontroller_reports.tables import PARTS, VERDICTS
-from kcontroller_reports.words import counted, milliseconds, moment, printable, seconds
+from kcontroller_reports.words import counted, milliseconds, moment, seconds
+from pytest_kcontroller.model.text import printable
 
 #: More rows make a page that nobody reads and a phone cannot open; the tables have all.
 SHOWN_RUNS, SHOWN_SPANS, SHOWN_LINES = 500, 120, 100

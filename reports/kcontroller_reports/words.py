@@ -4,21 +4,7 @@ from __future__ import annotations
 
 import math
 
-#: A longer text of a file is cut, and says so: nobody reads it, and one name must not fill a report.
-LONGEST = 1_000
-
-
-def printable(text: str, longest: int = LONGEST) -> str:
-    """A text from a file: control and direction-changing characters are shown, not obeyed; what is too long is cut."""
-    cut = text if len(text) <= longest else f"{text[:longest]}… ({len(text) - longest} more characters)"
-    if cut.isprintable():
-        return cut
-    return "".join(char if char.isprintable() else _code(char) for char in cut)
-
-
-def _code(char: str) -> str:
-    number = ord(char)
-    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+from pytest_kcontroller.model.text import printable
 
 
 def short(text: str, longest: int) -> str:

@@ -18,7 +18,7 @@ from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.sim.cluster import SimCluster
 from pytest_kcontroller.cluster.timing import unscaled
 from pytest_kcontroller.errors import EnvironmentError_, NotOnThisBackend
-from pytest_kcontroller.model.history import HistoryEvent, MutantCounts, line_of
+from pytest_kcontroller.model.history import HistoryEvent, MutantCounts, encoded, line_of
 from pytest_kcontroller.plugin.manager import Plugins, load_plugins
 from pytest_kcontroller.runtime.real import RunStart
 from pytest_kcontroller.runtime.scheduler import WALL_START_MS, Scheduler, SimLoop
@@ -144,7 +144,7 @@ def write_history(directory: Path, events: Sequence[Event]) -> None:
     """`directory`/<writer>.jsonl, as the processes of a real run write it."""
     files: dict[str, list[str]] = {}
     for event in events:
-        files.setdefault(str(event["writer"]), []).append(json.dumps(event, separators=(",", ":")) + "\n")
+        files.setdefault(str(event["writer"]), []).append(encoded(event))
     files.setdefault(ZOOKEEPER, [])
     for writer, lines in files.items():
         (directory / f"{writer}.jsonl").write_text("".join(lines), encoding="utf-8")

@@ -12,7 +12,7 @@ from typing import Any
 from kcontroller_chaos.history.transactions import ZOOKEEPER, ZkTxn, txn_event
 from kcontroller_chaos.history.txnlog import read_all
 from pytest_kcontroller.errors import UsageError
-from pytest_kcontroller.model.history import NodeStatus, ZkTree
+from pytest_kcontroller.model.history import NodeStatus, ZkTree, encoded
 from pytest_kcontroller.model.history.event import HistoryEvent, rows
 from pytest_kcontroller.runtime.real import RunStart
 
@@ -112,7 +112,7 @@ def zk_import(run: Path, start: RunStart) -> int:
     """Writes history/zookeeper.jsonl from zookeeper/log.*; returns the number of transactions. Raises CorruptLogError."""
     txns = read_all(run / "zookeeper")
     lines = [txn_event(txn, seq, start.us_of_wall_ms(txn.time_ms)) for seq, txn in enumerate(txns)]
-    text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+    text = "".join(encoded(line) for line in lines)
     (run / "history").mkdir(exist_ok=True)
     (run / "history" / f"{ZOOKEEPER}.jsonl").write_text(text, encoding="utf-8")
     return len(txns)

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from kcontroller_chaos.checking import VERDICTS, Verdict
 from kcontroller_chaos.history.read import History
 from pytest_kcontroller.hookspecs import hookimpl
+from pytest_kcontroller.model.text import shown
 
 __all__ = ["Invariant", "check_all", "named"]
 
@@ -122,7 +123,4 @@ def _problem(verdict: Any) -> str | None:
 
 
 def _text(value: Any) -> str:
-    try:
-        return str(value) if isinstance(value, BaseException) else repr(value)
-    except Exception:  # noqa: BLE001 - as foreign as the rest
-        return f"a {type(value).__name__}"
+    return shown(value, str if isinstance(value, BaseException) else repr)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pytest_kcontroller.model.text import in_words, printable
 from pytest_kcontroller.runtime.real import RunStart
 
 FACTS = ("expected", "seen", "where", "witness")
@@ -21,12 +22,8 @@ _READY = '{"ready": true'
 
 def facts(entry: Mapping[str, Any]) -> str:
     """An invariant of verdicts.json: its verdict, and a line each for expected, seen, where and witness."""
-    lines = [f"  {key}: {_in_words(entry[key])}" for key in FACTS if entry.get(key)]
+    lines = [f"  {key}: {printable(in_words(entry[key]))}" for key in FACTS if entry.get(key)]
     return "\n".join([f"{entry['verdict']}: {entry['name']}", *lines])
-
-
-def _in_words(value: Any) -> str:
-    return ", ".join(f"{key} {each}" for key, each in value.items()) if isinstance(value, dict) else str(value)
 
 
 def events(window: Mapping[str, Any]) -> str:
@@ -89,5 +86,5 @@ def _between(lines: Sequence[str], start: RunStart, from_us: int, to_us: int) ->
 
 
 def _short(text: str) -> str:
-    shown = "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
-    return shown if len(shown) <= WIDTH else shown[: WIDTH - 1] + "…"
+    line = printable(text)
+    return line if len(line) <= WIDTH else line[: WIDTH - 1] + "…"

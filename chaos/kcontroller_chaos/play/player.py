@@ -28,6 +28,7 @@ from pytest_kcontroller.model.history import (
     FaultSkipped,
     Record,
 )
+from pytest_kcontroller.model.text import shown
 from pytest_kcontroller.runtime.nursery import Nursery
 
 INJECT_S = 20.0
@@ -90,7 +91,7 @@ class FaultPlayer:
         """Raises TypeError or ValueError: what it gave is nothing that a history can have."""
         given: Any = await self.fault.observe(self.on)
         if not isinstance(given, dict):
-            raise TypeError(f"it gave {given!r}, not a dict of what was seen")
+            raise TypeError(f"it gave {shown(given)}, not a dict of what was seen")
         read = json.loads(json.dumps(given))
         return {str(name): value for name, value in read.items()}
 
@@ -100,7 +101,7 @@ class FaultPlayer:
         except Exception as failed:
             raise _StepFailedError(_why("within_s", failed)) from failed
         if isinstance(limit_s, bool) or not isinstance(limit_s, int | float) or not 0 < limit_s <= LONGEST_S:
-            raise _StepFailedError(f"its within_s gave {limit_s!r}, not a number of seconds up to {LONGEST_S:g}")
+            raise _StepFailedError(f"its within_s gave {shown(limit_s)}, not a number of seconds up to {LONGEST_S:g}")
         return scaled(limit_s)
 
     async def _heal(self, applied: bool) -> None:

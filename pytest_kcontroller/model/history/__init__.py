@@ -39,7 +39,7 @@ from pytest_kcontroller.model.history.engine import (
     TriggerMissed,
     ZkTree,
 )
-from pytest_kcontroller.model.history.event import HistoryEvent, Record, line_of
+from pytest_kcontroller.model.history.event import HistoryEvent, Record, encoded, line_of
 from pytest_kcontroller.model.history.faults import (
     FaultApplied,
     FaultAsked,
@@ -107,5 +107,6 @@ __all__ = [
     "TriggerMissed",
     "ZkState",
     "ZkTree",
+    "encoded",
     "line_of",
 ]

@@ -7,12 +7,13 @@ readers ask them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from enum import Enum, IntEnum
 from typing import Any, ClassVar, Protocol, TypeVar, dataclass_transform
 
-from pytest_kcontroller.model.text import in_words
+from pytest_kcontroller.model.text import in_words, shown
 
 TOPICS = "topics"
 """The field of a batch: topic -> columns of the same length, one per field of a partition."""
@@ -102,6 +103,14 @@ class HistoryEvent:
 def line_of(event: HistoryEvent, writer: str, seq: int, t_us: int) -> dict[str, Any]:
     """The line of a file: `seq` counts from 0 without gaps, `t_us` is the run time in microseconds."""
     return {"writer": writer, "seq": seq, "t_us": t_us, "kind": event.kind, **event.fields()}
+
+
+_encoder = json.JSONEncoder(separators=(",", ":"), default=shown)
+
+
+def encoded(line: Mapping[str, Any]) -> str:
+    """With its end of line, in ASCII. An object of others that is no JSON value is what it says of itself."""
+    return f"{_encoder.encode(line)}\n"
 
 
 class Record(Protocol):

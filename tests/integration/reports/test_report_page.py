@@ -22,7 +22,7 @@ from kcontroller_chaos.history.read import read_history
 from kcontroller_chaos.history.rundir import RunDirectory, write_json
 from kcontroller_chaos.judge.timeline import timeline
 from kcontroller_chaos.judge.verdict import verdicts
-from kcontroller_reports.words import printable
+from pytest_kcontroller.model.text import printable
 from pytest_kcontroller.runtime.real import RunStart
 
 MARKUP = "<script>alert('x')</script><img src=http://evil.invalid/x onerror=alert(1)>"

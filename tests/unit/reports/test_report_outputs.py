@@ -21,7 +21,8 @@ from kcontroller_reports.page import page_html
 from kcontroller_reports.summary import SHOWN_FAULTS, Failure, Fault, FaultKind, FaultTrouble, Recovery, Run, Summary
 from kcontroller_reports.summary_json import summary_json
 from kcontroller_reports.timelines import MOST_SPANS, Timeline, read_timeline
-from kcontroller_reports.words import milliseconds, printable, seconds, short
+from kcontroller_reports.words import milliseconds, seconds, short
+from pytest_kcontroller.model.text import printable
 
 HELD = dict.fromkeys(("injected", "observed", "invariants", "healed"), "held")
 RUN = Run(
