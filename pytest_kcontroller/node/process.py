@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import json
 import logging
 import os
@@ -39,6 +40,10 @@ MUTANTS = "kcontroller_chaos.mutants"
 COUNTS_EVERY_S = 0.1
 INTERRUPTED = 130
 
+GARBAGE = (50_000, 20, 100)
+"""How often Python looks for cycles of rubbish (gc.set_threshold). A controller keeps some objects for each partition and
+leaves hardly a cycle behind: with Python's own values a fifth of a failover is spent looking through them."""
+
 
 def command(arguments: Sequence[str]) -> int:
     """Runs the node that a settings file describes; returns its exit status."""
@@ -61,6 +66,7 @@ def run_node(settings: NodeSettings) -> int:
 
     Raises KControllerError.
     """
+    gc.set_threshold(*GARBAGE)
     _log_to_stderr()
     if os.environ.get("KCONTROLLER_DEBUG") != "1":
         # kazoo logs every refused connection; what matters of it is in our own messages and in the history.

@@ -1,14 +1,13 @@
 """Both state machines: what is legal, and what comes of a transition that ZooKeeper does not let through.
 
-Sources: kafka.controller.ZkPartitionStateMachine, ZkReplicaStateMachine (3.9), and the vectors made from their tests.
+Sources: kafka.controller.ZkPartitionStateMachine, ZkReplicaStateMachine (3.9). That the tables are Kafka's is tested with
+the vectors made from its own tests (test_controller_vectors.py).
 """
 
 from __future__ import annotations
 
 import itertools
-import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -27,7 +26,6 @@ from pytest_kcontroller.zookeeper.session import Delete
 from tests.tools.controller_box import ControllerBox
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("t", 1)
-VECTORS = json.loads((Path(__file__).parents[3] / "data" / "controller_vectors.json").read_text(encoding="utf-8"))
 PARTITION_TARGETS = list(PartitionState)
 REPLICA_TARGETS = [ReplicaState.NEW, ReplicaState.ONLINE, ReplicaState.OFFLINE]
 """Those that there are transitions to so far: the others belong to deletion."""
@@ -48,7 +46,7 @@ def failures(box: ControllerBox) -> list[tuple[str, dict[str, str]]]:
     return [(event["machine"], event["failed"]) for event in box.events("controller.state-change-failed")]
 
 
-# --- legal and illegal: the tables, and the vectors from Kafka's own tests
+# --- legal and illegal
 
 
 @pytest.mark.parametrize(("origin", "target"), list(itertools.product(PartitionState, PARTITION_TARGETS)))
@@ -81,21 +79,6 @@ def test_replicas_follow_kafkas_table_and_the_others_of_a_batch_go_on(
     assert term.context.replica_state(TP, 2) == (target if legal else origin)
     assert term.context.replica_state(OTHER, 2) == target
     assert failures(box) == ([] if legal else [("replica", {"t-0 on 2": Why.ILLEGAL.value})])
-
-
-@pytest.mark.parametrize(
-    ("vectors", "table", "states"),
-    [
-        ("partition_state_transitions", PARTITION_FROM, PartitionState),
-        ("replica_state_transitions", REPLICA_FROM, ReplicaState),
-    ],
-)
-def test_the_tables_agree_with_kafkas_own_tests(vectors: str, table: dict, states: type) -> None:
-    plain = [v for v in VECTORS[vectors] if set(v["inputs"]) == {"from", "to"} and "valid" in v["expected"]]
-    assert len(plain) >= 9
-    for vector in plain:
-        origin, target = states(vector["inputs"]["from"]), states(vector["inputs"]["to"])
-        assert (origin in table[target]) == vector["expected"]["valid"], vector["id"]
 
 
 def test_an_illegal_transition_is_recorded_with_its_cause(box: ControllerBox, term: Term) -> None:
