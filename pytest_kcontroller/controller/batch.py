@@ -8,7 +8,7 @@ An entry that goes to several brokers is encoded once; so is what an UpdateMetad
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
@@ -71,8 +71,10 @@ class Batch:
         self._metadata_to: dict[int, None] = {}
         self._metadata_to_all = False
 
-    def leader_and_isr(self, brokers: Iterable[int], tp: TopicPartition, state: LeaderAndIsr, *, is_new: bool) -> None:
+    def leader_and_isr(self, brokers: Sequence[int], tp: TopicPartition, state: LeaderAndIsr, *, is_new: bool) -> None:
         entry = self._entry(tp, state, is_new)
+        if len(brokers) > 1 and entry.encoded is None:
+            encode_once(entry)
         for broker in brokers:
             if broker >= 0:
                 if (partitions := self._leader_and_isr.get(broker)) is None:
