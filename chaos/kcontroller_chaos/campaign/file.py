@@ -248,9 +248,13 @@ class _Reader:
     def _fault_row(self, section: Section, index: int, table: dict[str, Any]) -> dict[str, Any]:
         """The keys that every fault has, and as `fault` what the others make: which they are, its kind says."""
         common = {key.name for key in FAULT_KEYS}
-        placed = replace(section, keys=tuple(key for key in section.keys if key.name in common))
+        kind, *rest = (key for key in section.keys if key.name in common)
+        placed = replace(section, keys=(replace(kind, choices=()), *rest))
         row = self._row(placed, index, {name: value for name, value in table.items() if name in common})
         own = {name: value for name, value in table.items() if name not in common}
+        if row["kind"] not in self._catalogue.kinds:
+            hint = f"{nearest(row['kind'], self._catalogue.kinds)}; is a --plugin missing?"
+            self._fail("faults", index, "kind", f"{row['kind']!r} is not known", hint)
         try:
             row["fault"] = self._catalogue.kinds[row.pop("kind")].fault(row.pop("mode"), own)
         except WrongKeyError as wrong:

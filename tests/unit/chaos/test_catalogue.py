@@ -15,6 +15,7 @@ from kcontroller_chaos.campaign.file import load_campaign
 from kcontroller_chaos.campaign.schedule import Schedule, draw
 from kcontroller_chaos.catalogue import load_catalogue
 from kcontroller_chaos.history.read import History
+from kcontroller_chaos.invariants import named
 from kcontroller_chaos.judge.verdict import verdicts
 from kcontroller_chaos.play.runner import Options, check
 from pytest_kcontroller.cli import main
@@ -138,6 +139,12 @@ def test_what_it_cannot_be_is_refused_with_file_line_and_key(
     assert message in str(raised.value)
 
 
+def test_a_kind_that_nobody_offers_may_be_a_plugins(tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text(FLOOD)
+    with pytest.raises(UsageError, match=r"c.toml:5: `faults.kind`: 'flood' is not known\n.*is a --plugin missing\?"):
+        load_campaign(tmp_path / "c.toml")
+
+
 def test_a_schedule_is_read_back_as_the_same_faults(loaded: Callable[[str], Any], tmp_path: Path) -> None:
     campaign = loaded(f'{CAMPAIGN}[generator]\nfaults = ["flood", "flood:flash", "kill"]\nheal_before_end_s = 1\n')
     schedule = draw(campaign, 3)
@@ -228,6 +235,36 @@ def test_an_invariant_that_cannot_be_used_is_a_sentence_with_its_plugin(
         load_catalogue([name])
     assert problem in str(raised.value)
     assert name in str(raised.value)
+
+
+@pytest.mark.parametrize("command", ["faults", "invariants", "selectors", "assignments", "mutants", "campaign plan"])
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("def broken(:\n", "cannot be imported: SyntaxError"),
+        (FAULTS.replace("@hookimpl\n", ""), "kcontroller_faults is not marked with @hookimpl"),
+        (FAULTS.replace("def kcontroller_faults", "def kcontroller_fault"), "there is no hook kcontroller_fault"),
+        ("", "it implements no hook"),
+    ],
+)
+def test_a_module_that_is_no_plugin_is_said_alike_by_every_command(
+    write: Write, command: str, text: str, problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = write(text)
+    words = [*command.split(), *([str(SMOKE)] if "campaign" in command else [])]
+    assert main([*words, "--plugin", name]) == 2
+    said = capsys.readouterr().err
+    assert f"the plugin {name}" in said
+    assert problem in said
+
+
+@pytest.mark.parametrize(("ends", "verdict"), [(True, "held"), (False, "violated")])
+def test_a_fault_of_a_plugin_may_end_a_process_if_it_says_so(ends: bool, verdict: str) -> None:
+    asked = {"kind": "fault.asked", "fault_kind": "flood", "mode": None, "node": 1, "nodes": [1], "ends_process": ends}
+    exited = {"kind": "process.exited", "node": 1, "status": 7}
+    tree = {"kind": "zk.tree", "brokers": []}
+    events = [{"writer": "engine", "seq": n, "t_us": n, **event} for n, event in enumerate((asked, exited, tree))]
+    assert named("nodes-stay-up").check(History(tuple(events))).verdict == verdict
 
 
 EVENT = {"writer": "engine", "seq": 0, "t_us": 0, "kind": "run.ended"}
