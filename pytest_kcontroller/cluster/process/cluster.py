@@ -11,6 +11,7 @@ from typing import Any, Self
 from pytest_kcontroller.cluster.admin import AdminSession
 from pytest_kcontroller.cluster.capabilities import HOLDS, REPORTS, NodeStatus
 from pytest_kcontroller.cluster.contract import ZOOKEEPER, NodeSession
+from pytest_kcontroller.cluster.misuse import unknown_node
 from pytest_kcontroller.cluster.observed import ClusterSettings, ObservedCluster, gather_all, status_of
 from pytest_kcontroller.cluster.process.links import Links
 from pytest_kcontroller.cluster.process.node import NodeProcess, short_temporary
@@ -185,7 +186,7 @@ class ProcessCluster(ObservedCluster):
 
     def process(self, node: int) -> NodeProcess:
         if (found := self._nodes.get(node)) is None:
-            raise EnvironmentError_(f"there is no node {node}; there are: {', '.join(map(str, self.nodes))}")
+            raise unknown_node(node, self.nodes)
         return found
 
     # --- processes
@@ -234,7 +235,7 @@ class ProcessCluster(ObservedCluster):
 
     async def _must(self, node: int, command: str, **arguments: str) -> None:
         if await self.process(node).ask(command, timeout_s=scaled(ANSWER_S), **arguments) is None:
-            raise EnvironmentError_(f"node {node} does not answer {command!r} on its control socket")
+            raise EnvironmentError_(f"node {node} does not answer")
 
     # --- links and sessions
 

@@ -155,12 +155,11 @@ class Links:
         plane: str,
         *,
         latency_ms: int,
-        jitter_ms: int = 0,
         direction: Direction = "both",
     ) -> None:
-        """Each chunk is late by `latency_ms` +- `jitter_ms`, in each direction named. Again: the new values count."""
+        """Each chunk is late by `latency_ms`, in each direction named. Again: the new values count."""
         link = self._known(source, target, plane)
-        await self._add(link, "slow", direction, "latency", latency=latency_ms, jitter=jitter_ms)
+        await self._add(link, "slow", direction, "latency", latency=latency_ms)
 
     async def reset(self, source: str, target: str, plane: str, *, direction: Direction = "both") -> None:
         """A connection ends as soon as something is said in a direction named, until `heal`: with RST if it was made
@@ -181,14 +180,6 @@ class Links:
         for toxic in await self._call("GET", f"{self._path(link)}/toxics"):
             await self._call("DELETE", f"{self._path(link)}/toxics/{toxic['name']}")
         await self._call("POST", self._path(link), {"enabled": True})
-
-    async def heal_all(self) -> None:
-        """`heal` for each link that needs it; of a shared server, the other proxies stay as they are."""
-        proxies = await self._call("GET", "/proxies")
-        for link in sorted(self._addresses):
-            proxy = proxies[self._name(link)]
-            if proxy["toxics"] or not proxy["enabled"]:
-                await self.heal(*link)
 
     async def toxics(self, source: str, target: str, plane: str) -> list[dict[str, Any]]:
         """What the proxy server itself says is in effect."""

@@ -15,6 +15,7 @@ from typing import Any
 
 import psutil
 
+from pytest_kcontroller.cluster.misuse import not_running, running_already
 from pytest_kcontroller.cluster.process.processes import Supervised, temporary_name
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentError_, StartError
@@ -80,7 +81,7 @@ class NodeProcess:
     async def start(self, *, ready: Callable[[int], Awaitable[str | None]]) -> None:
         """Returns when `ready(node)` gives None. Raises StartError at once if the process ends before, or in time."""
         if self.alive:
-            raise EnvironmentError_(f"node {self.node} runs already")
+            raise running_already(self.node)
         self._starts += 1
         self._paused = False
         history = self._run / "history" / f"{self._name}.jsonl"
@@ -179,7 +180,7 @@ class NodeProcess:
 
     def _signal(self, number: signal.Signals) -> None:
         if (pid := self.pid) is None:
-            raise EnvironmentError_(f"node {self.node} does not run, so it cannot get {number.name}")
+            raise not_running(self.node, number.name)
         # It may have ended this very moment, before its end has been observed: whoever waits for that will see it.
         with contextlib.suppress(psutil.NoSuchProcess):
             psutil.Process(pid).send_signal(number)

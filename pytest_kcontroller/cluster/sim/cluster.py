@@ -10,6 +10,7 @@ from typing import Any, Self
 from pytest_kcontroller.cluster.admin import TIMEOUT_MS
 from pytest_kcontroller.cluster.capabilities import CRASH_POINTS, HOLDS, REPORTS, NodeStatus
 from pytest_kcontroller.cluster.contract import ZOOKEEPER, NodeSession
+from pytest_kcontroller.cluster.misuse import not_running, running_already, unknown_node
 from pytest_kcontroller.cluster.observed import ClusterSettings, ObservedCluster, status_of
 from pytest_kcontroller.errors import EnvironmentError_, StartError
 from pytest_kcontroller.model.cluster import Address
@@ -103,17 +104,22 @@ class SimNode:
         self._exited(self._settings.node_id, status)
 
     def kill(self) -> int:
-        if self.alive:
-            self._end(SIGKILLED)
-        assert self.status is not None
-        return self.status
+        self._must_run("SIGKILL")
+        self._end(SIGKILLED)
+        return SIGKILLED
 
     def terminate(self) -> None:
         """As SIGTERM: it is told once it runs."""
-        if self.alive and self._loop is not None and self._life is not None and self._node is not None:
-            self._loop.call_soon(self._node.stop, self._life)
+        self._must_run("SIGTERM")
+        assert self._loop is not None and self._life is not None and self._node is not None
+        self._loop.call_soon(self._node.stop, self._life)
+
+    def _must_run(self, signal: str) -> None:
+        if not self.alive:
+            raise not_running(self._settings.node_id, signal)
 
     def pause(self) -> None:
+        self._must_run("SIGSTOP")
         self._paused = True
         self._stop_or_go()
 
@@ -186,7 +192,7 @@ class SimNode:
     def runtime(self) -> SimRuntime:
         """Of the process that runs. Raises EnvironmentError_."""
         if not self.answers or self._runtime is None:
-            raise EnvironmentError_(f"{self.machine} does not answer")
+            raise EnvironmentError_(f"node {self._settings.node_id} does not answer")
         return self._runtime
 
 
@@ -296,7 +302,7 @@ class SimCluster(ObservedCluster):
 
     def _node(self, node: int) -> SimNode:
         if (found := self._nodes.get(node)) is None:
-            raise EnvironmentError_(f"there is no node {node}; there are: {', '.join(map(str, self.nodes))}")
+            raise unknown_node(node, self.nodes)
         return found
 
     # --- processes
@@ -320,7 +326,7 @@ class SimCluster(ObservedCluster):
 
     async def restart(self, node: int) -> None:
         if self._node(node).alive:
-            raise EnvironmentError_(f"node {node} runs already")
+            raise running_already(node)
         self._node(node).start(self._plugins)
         await self._wait_registered(node)
 

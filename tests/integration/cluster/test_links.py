@@ -176,7 +176,7 @@ async def test_a_cut_of_one_direction_twice_then_of_both(tmp_path: Path) -> None
 
 
 @asyncio_run
-async def test_slow_reset_and_disable_are_what_they_say_and_heal_all_ends_them(tmp_path: Path) -> None:
+async def test_slow_reset_and_disable_are_what_they_say_and_heal_ends_them(tmp_path: Path) -> None:
     async with cluster(tmp_path) as (links, zookeeper, node):
         loop = asyncio.get_running_loop()
         slow = await connected(links.map_for(0)["1/control"], node)
@@ -202,9 +202,9 @@ async def test_slow_reset_and_disable_are_what_they_say_and_heal_all_ends_them(t
         enabled = await connected(links.map_for(0)["zookeeper/zk"], zookeeper)
         await enabled.passes()
         await links.disable("0", ZOOKEEPER, "zk")
-        await links.heal_all()
-        for source, target, plane in (("0", "1", "control"), ("2", "1", "control")):
-            assert await links.toxics(source, target, plane) == []
+        for link in (("0", "1", "control"), ("2", "1", "control"), ("0", ZOOKEEPER, "zk")):
+            await links.heal(*link)
+            assert await links.toxics(*link) == []
         healed = await connected(links.map_for(2)["1/control"], node)
         await healed.passes()
         again = await connected(links.map_for(0)["zookeeper/zk"], zookeeper)
@@ -222,7 +222,7 @@ async def test_clusters_share_a_server_that_is_named_and_leave_it_empty(
     try:
         async with cluster(tmp_path) as (links, zookeeper, _), cluster(tmp_path) as (others, their_zookeeper, _):
             await links.cut("0", ZOOKEEPER, "zk")
-            await others.heal_all()
+            await others.heal("0", ZOOKEEPER, "zk")
             cut = await connected(links.map_for(0)["zookeeper/zk"], zookeeper)
             await cut.silent(cut.client_writer, cut.server_reader)
             kept = await connected(others.map_for(0)["zookeeper/zk"], their_zookeeper)

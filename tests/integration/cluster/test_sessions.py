@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
-from pathlib import Path
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from kcontroller_chaos import backends
-from kcontroller_chaos.backends.run import Run
-from kcontroller_chaos.history.rundir import RunDirectory
 from pytest_kcontroller.cluster.capabilities import OPTIONAL, REPORTS
 from pytest_kcontroller.cluster.contract import ZOOKEEPER, Cluster, NodeSession
-from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.errors import EnvironmentError_, NotOnThisBackend
-from pytest_kcontroller.runtime.real import RunStart
 
 LIMIT_S = 20
 ASKED_MS = 100
 """Less than any ZooKeeper of ours grants."""
 GRANTED_MS = 400
-
-Script = Callable[[Cluster], Awaitable[None]]
-
-
-def on_backend(name: str, out: Path, script: Script, settings: ClusterSettings | None = None) -> None:
-    """A run of two nodes that is opened as campaigns open theirs."""
-    settings = settings or ClusterSettings(nodes=2, session_timeout_ms=1000)
-    module, start = backends.backend(name).load(), RunStart.now()
-    directory = RunDirectory.create(out, {"name": "sessions"}, 0, start, times=module.start_of(start), backend=name)
-
-    async def work(run: Run) -> None:
-        await run.cluster.wait_until_converged(timeout_s=LIMIT_S)
-        await script(run.cluster)
-
-    asyncio.run(module.play(settings, directory, work))
 
 
 async def changes(cluster: Cluster, node: int, what: Callable[[NodeSession | None], bool]) -> NodeSession | None:
@@ -47,8 +26,7 @@ async def changes(cluster: Cluster, node: int, what: Callable[[NodeSession | Non
     return cluster.session(node)
 
 
-@pytest.mark.parametrize("backend", backends.NAMES)
-def test_the_session_is_what_zookeeper_granted_and_the_node_reports(tmp_path: Path, backend: str) -> None:
+def test_the_session_is_what_zookeeper_granted_and_the_node_reports(on_backend: Any) -> None:
     async def script(cluster: Cluster) -> None:
         for node in cluster.nodes:
             session, status = cluster.session(node), await cluster.capability(REPORTS).status(node)
@@ -59,11 +37,10 @@ def test_the_session_is_what_zookeeper_granted_and_the_node_reports(tmp_path: Pa
             assert len(session.password) == 16
             assert cluster.sessions(node) == (session,)
 
-    on_backend(backend, tmp_path, script, ClusterSettings(nodes=2, session_timeout_ms=ASKED_MS))
+    on_backend(script, session_timeout_ms=ASKED_MS)
 
 
-@pytest.mark.parametrize("backend", backends.NAMES)
-def test_an_expired_session_is_followed_by_another_one(tmp_path: Path, backend: str) -> None:
+def test_an_expired_session_is_followed_by_another_one(on_backend: Any) -> None:
     async def script(cluster: Cluster) -> None:
         old = cluster.session(1)
         assert old is not None
@@ -74,23 +51,21 @@ def test_an_expired_session_is_followed_by_another_one(tmp_path: Path, backend: 
         assert ids == [old.session_id, new.session_id]
         assert not cluster.sessions(1)[0].connected
 
-    on_backend(backend, tmp_path, script)
+    on_backend(script)
 
 
-@pytest.mark.parametrize("backend", backends.NAMES)
-def test_a_cluster_has_what_the_registry_says(tmp_path: Path, backend: str) -> None:
+def test_a_cluster_has_what_the_registry_says(on_backend: Any) -> None:
     async def script(cluster: Cluster) -> None:
-        lacks = backends.backend(backend).lacks
+        lacks = on_backend.backend.lacks
         assert tuple(capability for capability in OPTIONAL if not cluster.has(capability)) == lacks
         for capability in lacks:
             with pytest.raises(NotOnThisBackend, match=f"this backend has no {capability.name}"):
                 cluster.capability(capability)
 
-    on_backend(backend, tmp_path, script)
+    on_backend(script)
 
 
-@pytest.mark.parametrize("backend", backends.NAMES)
-def test_a_reset_link_costs_the_connection_and_not_the_session(tmp_path: Path, backend: str) -> None:
+def test_a_reset_link_costs_the_connection_and_not_the_session(on_backend: Any) -> None:
     async def script(cluster: Cluster) -> None:
         old = cluster.session(0)
         assert old is not None
@@ -99,11 +74,10 @@ def test_a_reset_link_costs_the_connection_and_not_the_session(tmp_path: Path, b
         await changes(cluster, 0, lambda now: now == old)
         assert [session.session_id for session in cluster.sessions(0)] == [old.session_id]
 
-    on_backend(backend, tmp_path, script, ClusterSettings(nodes=2, session_timeout_ms=10_000))
+    on_backend(script, session_timeout_ms=10_000)
 
 
-@pytest.mark.parametrize("backend", backends.NAMES)
-def test_who_is_cut_off_is_not_connected_once_it_gives_the_connection_up(tmp_path: Path, backend: str) -> None:
+def test_who_is_cut_off_is_not_connected_once_it_gives_the_connection_up(on_backend: Any) -> None:
     async def script(cluster: Cluster) -> None:
         old = cluster.session(0)
         assert old is not None
@@ -112,11 +86,10 @@ def test_who_is_cut_off_is_not_connected_once_it_gives_the_connection_up(tmp_pat
         await cluster.heal("0", ZOOKEEPER, "zk")
         await changes(cluster, 0, lambda now: now is not None and now.connected)
 
-    on_backend(backend, tmp_path, script, ClusterSettings(nodes=2, session_timeout_ms=2000))
+    on_backend(script, session_timeout_ms=2000)
 
 
-@pytest.mark.parametrize("backend", backends.NAMES)
-def test_a_node_that_has_ended_has_none_and_a_new_process_has_its_own(tmp_path: Path, backend: str) -> None:
+def test_a_node_that_has_ended_has_none_and_a_new_process_has_its_own(on_backend: Any) -> None:
     async def script(cluster: Cluster) -> None:
         old = cluster.session(1)
         assert old is not None
@@ -130,4 +103,4 @@ def test_a_node_that_has_ended_has_none_and_a_new_process_has_its_own(tmp_path: 
         assert new is not None and new.session_id != old.session_id
         assert await cluster.broker_owner(1) == new.session_id
 
-    on_backend(backend, tmp_path, script)
+    on_backend(script)
