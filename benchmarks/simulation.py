@@ -28,14 +28,14 @@ from pytest_kcontroller.cli._worker import GARBAGE
 CAMPAIGNS = Path(__file__).parents[1] / "chaos" / "campaigns"
 PROFILED = 5
 PARTS = (
-    ("codec of requests", ("/kafka/protocol/", "<codegen", "/pytest_kcontroller/wire/")),
+    ("codec of requests", ("/pytest_kcontroller/wire/",)),
     ("loops: scheduler, asyncio", ("/runtime/scheduler.py", "/asyncio/", "/runtime/nursery.py", "/contextvars")),
     ("network", ("/sim/network.py", "/sim/link.py")),
     ("ZooKeeper and its clients", ("/sim/zookeeper", "/pytest_kcontroller/zookeeper/")),
     ("controller", ("/pytest_kcontroller/controller/", "/kcontroller_plugins/")),
     ("broker and node", ("/pytest_kcontroller/broker/", "/pytest_kcontroller/node/")),
-    ("judging", tuple(f"/kcontroller_chaos/{name}" for name in ("invariants/", "verdict", "checking", "recovery"))),
-    ("history", ("/kcontroller_chaos/history.py", "/kcontroller_chaos/hunting.py")),
+    ("judging", tuple(f"/kcontroller_chaos/{name}" for name in ("invariants/", "judge/", "checking"))),
+    ("history", ("/kcontroller_chaos/history/", "/kcontroller_chaos/play/hunting.py", "/model/history/")),
     ("engine, faults and waits of the harness", ("/kcontroller_chaos/", "/pytest_kcontroller/cluster/", "/sim/")),
 )
 REST = "all else (json, sorting, enum, ...)"

@@ -83,6 +83,8 @@ class Feed:
     def __init__(self, tail: EventSource, txns: EventSource) -> None:
         self._tail, self._txns = tail, txns
         self.events: list[Event] = []
+        self.ended_sessions: dict[str, None] = {}
+        """Those that ZooKeeper has closed or given up, as in events, in their order."""
         self._changed = asyncio.Event()
         self._waiting, self._awaited = 0, asyncio.Event()
 
@@ -100,9 +102,10 @@ class Feed:
             await asyncio.sleep(POLL_S)
 
     def poll(self) -> None:
-        new = [*self._txns.poll(), *self._tail.poll()]
-        if new:
+        txns = self._txns.poll()
+        if new := [*txns, *self._tail.poll()]:
             self.events.extend(new)
+            self.ended_sessions |= {txn["session"]: None for txn in txns if txn["type"] == "close-session"}
             self._changed.set()
             self._changed = asyncio.Event()
 

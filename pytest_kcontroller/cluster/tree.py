@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from pytest_kcontroller.model.cluster import NO_LEADER, Assignment, Broker, LeaderAndIsr, TopicPartition
@@ -80,20 +81,26 @@ def _partition_fields(tp: TopicPartition, now: PartitionNow) -> dict[str, object
     }
 
 
+# Whoever waits reads the whole tree again and again, and most of it has not changed.
+_broker = lru_cache(maxsize=1024)(decode_broker)
+_topic = lru_cache(maxsize=1024)(decode_topic)
+_state = lru_cache(maxsize=4096)(decode_state)
+
+
 async def read_tree(session: ZkSession) -> Tree:
     """Raises SessionExpiredError; a lost connection is tried again. Not atomic: read it again if it must be."""
     controller, epoch = await _nodes(session, [CONTROLLER, CONTROLLER_EPOCH])
     ids = sorted(int(name) for name in await _children(session, BROKER_IDS) if name.isdigit())
     topics = await _children(session, TOPICS)
     brokers = {
-        broker: decode_broker(broker, node.data, node.stat.czxid)
+        broker: _broker(broker, node.data, node.stat.czxid)
         for broker, node in zip(ids, await _nodes(session, [broker_path(b) for b in ids]), strict=True)
         if node is not None
     }
     assigned: dict[TopicPartition, Assignment] = {}
     for name, node in zip(topics, await _nodes(session, [topic_path(t) for t in topics]), strict=True):
         if node is not None:
-            topic = decode_topic(name, node.data)
+            topic = _topic(name, node.data)
             assigned |= {TopicPartition(name, number): a for number, a in topic.partitions.items()}
     tps = sorted(assigned)
     states = await _nodes(session, [state_path(tp) for tp in tps])
@@ -103,7 +110,7 @@ async def read_tree(session: ZkSession) -> Tree:
         epoch=0 if epoch is None else decode_controller_epoch(epoch.data),
         brokers=brokers,
         partitions={
-            tp: PartitionNow(assigned[tp], None if n is None else decode_state(tp, n.data, n.stat.version))
+            tp: PartitionNow(assigned[tp], None if n is None else _state(tp, n.data, n.stat.version))
             for tp, n in zip(tps, states, strict=True)
         },
     )
@@ -113,7 +120,7 @@ async def read_leader(session: ZkSession, tp: TopicPartition) -> int | None:
     """As the partition's state znode names it; None: nobody. Raises SessionExpiredError."""
     path = state_path(tp)
     (node,) = await _nodes(session, [path])
-    leader = NO_LEADER if node is None else decode_state(tp, node.data, node.stat.version).leader
+    leader = NO_LEADER if node is None else _state(tp, node.data, node.stat.version).leader
     return None if leader == NO_LEADER else leader
 
 

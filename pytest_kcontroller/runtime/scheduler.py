@@ -14,7 +14,7 @@ import heapq
 import logging
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator
-from contextvars import Context
+from contextvars import Context, copy_context
 from types import FrameType, TracebackType
 from typing import Any, NoReturn, Self, TypeVar
 
@@ -49,6 +49,36 @@ class StuckError(KControllerError):
         super().__init__(f"{what} at {now_us / 1e6:.6f} s of simulated time; who waits:{lines}")
 
 
+class SimHandle(asyncio.Handle):
+    """asyncio's, made without asking the loop about a debug mode that it has not. There is one for each step of a run."""
+
+    __slots__ = ()
+
+    def __init__(
+        self, callback: Callable[..., object], args: tuple[Any, ...], loop: SimLoop, context: Context | None
+    ) -> None:
+        self._context = copy_context() if context is None else context
+        self._loop, self._callback, self._args = loop, callback, args
+        self._cancelled, self._repr, self._source_traceback = False, None, None
+
+
+class SimTimer(SimHandle, asyncio.TimerHandle):
+    """The same for a later time, `when` in seconds."""
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        when: float,
+        callback: Callable[..., object],
+        args: tuple[Any, ...],
+        loop: SimLoop,
+        context: Context | None,
+    ) -> None:
+        SimHandle.__init__(self, callback, args, loop, context)
+        self._when, self._scheduled = when, False
+
+
 class SimLoop(asyncio.AbstractEventLoop):
     """The event loop of one simulated process. Made by Scheduler.process."""
 
@@ -76,7 +106,7 @@ class SimLoop(asyncio.AbstractEventLoop):
     def call_soon(  # type: ignore[override]  # typeshed types the arguments with a TypeVarTuple
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.Handle:
-        handle = asyncio.Handle(callback, args, self, context)
+        handle = SimHandle(callback, args, self, context)
         if self.alive:
             self.scheduler._ready.append((self, handle))
         return handle
@@ -85,14 +115,14 @@ class SimLoop(asyncio.AbstractEventLoop):
         self, delay: float, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
         scheduler = self.scheduler
-        handle = asyncio.TimerHandle(scheduler.now_us / 1e6 + delay, callback, args, self, context)
+        handle = SimTimer(scheduler.now_us / 1e6 + delay, callback, args, self, context)
         scheduler.schedule(self, scheduler.now_us + round(delay * 1e6), handle)
         return handle
 
     def call_at(  # type: ignore[override]
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
-        handle = asyncio.TimerHandle(when, callback, args, self, context)
+        handle = SimTimer(when, callback, args, self, context)
         self.scheduler.schedule(self, round(when * 1e6), handle)
         return handle
 
@@ -278,7 +308,7 @@ class Scheduler:
 
     def _prune(self) -> None:
         """Forgets what will not run: each request that is answered leaves the timer of its timeout behind."""
-        self._later = [entry for entry in self._later if entry[2].alive and not entry[3].cancelled()]
+        self._later = [entry for entry in self._later if entry[2].alive and not entry[3]._cancelled]
         heapq.heapify(self._later)
         self._prune_at = max(PRUNE_FROM, 2 * len(self._later))
 
@@ -295,7 +325,7 @@ class Scheduler:
                         return
                     ran_before = ran
                 loop, handle = ready.popleft()
-                if not loop.alive or handle.cancelled():
+                if not loop.alive or handle._cancelled:
                     continue
                 if loop.paused:
                     loop._held.append(handle)
@@ -307,7 +337,13 @@ class Scheduler:
                 if ran - ran_before > spinning:
                     what = f"{spinning} steps and the clock has not moved: somebody spins"
                     raise StuckError(what, self.now_us, self.waiting())
-                handle._run()
+                try:
+                    handle._context.run(handle._callback, *handle._args)  # type: ignore[attr-defined]
+                except (SystemExit, KeyboardInterrupt):
+                    raise
+                except BaseException as failure:  # noqa: BLE001 - as asyncio's handles do
+                    message = f"a step of {loop.name} failed: {handle!r}"
+                    loop.call_exception_handler({"message": message, "exception": failure, "handle": handle})
         finally:
             set_running_loop(None)
             self.ran += ran
@@ -315,7 +351,7 @@ class Scheduler:
     def _move_clock(self, until_us: int | None) -> bool:
         """To the next instant at which something is due; all of that is ready then. False if there is none in time."""
         later = self._later
-        while later and (later[0][3].cancelled() or not later[0][2].alive):
+        while later and (later[0][3]._cancelled or not later[0][2].alive):
             heapq.heappop(later)
         if not later or (until_us is not None and later[0][0] > until_us):
             return False

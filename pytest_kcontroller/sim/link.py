@@ -8,14 +8,13 @@ Things said over one channel arrive in their order, whatever the faults; channel
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import Callable
 from contextvars import Context
 from typing import Literal
 
 from pytest_kcontroller.runtime.ports import Rng
-from pytest_kcontroller.runtime.scheduler import SimLoop
+from pytest_kcontroller.runtime.scheduler import SimHandle, SimLoop
 
 LEAST_US, MOST_US = 50, 500
 """How long a thing is on its way if no fault says otherwise; drawn evenly."""
@@ -76,7 +75,7 @@ class Channel:
         self._last_due_us = 0
         self._dropped = False
         # One handle for all arrivals: which thing an arrival is for is decided by the order in which they were said.
-        self._arrival = asyncio.Handle(self._arrive, (), way.loop, way.context)
+        self._arrival = SimHandle(self._arrive, (), way.loop, way.context)
 
     def say(self, thing: Thing) -> None:
         if self._way.held:

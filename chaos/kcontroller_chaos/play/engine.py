@@ -240,9 +240,7 @@ class Engine:
         if action.if_possible and (found is None or not found.connected):
             raise EnvironmentError_(f"node {node} is not connected to ZooKeeper now, so it cannot lose it")
         session = hex(on.session)
-        if self.feed.find(
-            lambda e: e["kind"] == ZkTxn.kind and e["type"] == "close-session" and e["session"] == session
-        ):
+        if session in self.feed.ended_sessions:
             raise EnvironmentError_(
                 f"the session {session} of node {node} has ended, and the node does not know it yet"
             )
