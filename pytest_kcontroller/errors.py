@@ -4,7 +4,7 @@
     ├── UsageError              2  a bad file, key, name or option; found before anything starts
     │   ├── MissingExtraError   2  an optional part is not installed
     │   └── NotOnThisBackend    2  this backend cannot have what was asked of it
-    └── EnvironmentError_       6  something outside did not do what it should: a port, a server, a node, a fault
+    └── EnvironmentFailure      6  something outside did not do what it should: a port, a server, a node, a fault
         └── StartError          6  a process did not become ready; carries its last log lines
 
 Each message says what happened, where, and what to do. Nothing here imports anything of ours.
@@ -42,7 +42,7 @@ class NotOnThisBackend(UsageError):  # the promised name has no suffix
     """What was asked for does not exist on this backend; `hint` is the way out."""
 
 
-class EnvironmentError_(KControllerError):
+class EnvironmentFailure(KControllerError):
     """The surroundings failed: neither our bug nor a violated invariant."""
 
     exit_status = 6
@@ -52,7 +52,11 @@ class EnvironmentError_(KControllerError):
         super().__init__(_sentence(what, where, hint))
 
 
-class StartError(EnvironmentError_):
+EnvironmentError_ = EnvironmentFailure
+"""Its name before, for tests that catch it."""
+
+
+class StartError(EnvironmentFailure):
     """A process did not become ready.
 
     `phase` is what it was doing, `seconds` how long that took, `log` where its output is, `command` how to start

@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self
 from kcontroller_chaos.feed import Event, Feed
 from kcontroller_chaos.history.transactions import ZkTxn
 from pytest_kcontroller.cluster.contract import Cluster
-from pytest_kcontroller.errors import EnvironmentError_
+from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.runtime.ports import Clock
 
 Evidence = dict[str, Any]
@@ -56,11 +56,11 @@ class Injection:
         node: int,
         duration_s: float | None,
     ) -> Self:
-        """Now, on the session that ZooKeeper granted the node. Raises EnvironmentError_: nothing could be observed of it."""
+        """Now, on the session that ZooKeeper granted the node. Raises EnvironmentFailure: nothing could be observed."""
         if cluster.process_state(node) == "T":
-            raise EnvironmentError_(f"node {node} is paused already, so nothing can be observed of a fault on it")
+            raise EnvironmentFailure(f"node {node} is paused already, so nothing can be observed of a fault on it")
         if (session := cluster.session(node)) is None:
-            raise EnvironmentError_(f"node {node} has no session, so nothing can be observed of a fault on it")
+            raise EnvironmentFailure(f"node {node} has no session, so nothing can be observed of a fault on it")
         return cls(
             cluster=cluster,
             feed=feed,
@@ -91,7 +91,7 @@ class Playable(Protocol):
     did itself."""
 
     async def inject(self, on: Injection) -> None:
-        """Does it. Raises EnvironmentError_ if it could not: the fault was not applied."""
+        """Does it. Raises EnvironmentFailure if it could not: the fault was not applied."""
         ...
 
     async def observe(self, on: Injection) -> Evidence:

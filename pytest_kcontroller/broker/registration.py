@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 
-from pytest_kcontroller.errors import EnvironmentError_, UsageError
+from pytest_kcontroller.errors import EnvironmentFailure, UsageError
 from pytest_kcontroller.model.cluster import Broker
 from pytest_kcontroller.runtime.ports import Clock, Disk, Rng
 from pytest_kcontroller.zookeeper.session import (
@@ -63,7 +63,7 @@ async def register(
 
     A registration left by `previous_session` (ours) is replaced (KAFKA-7165). One of somebody else is waited for up to
     `wait_us` microseconds, since it is what a killed process leaves until its session times out; Kafka does not wait. Then
-    EnvironmentError_. Raises SessionExpiredError.
+    EnvironmentFailure. Raises SessionExpiredError.
     """
     path = broker_path(broker.id)
     deadline = clock.now_us() + wait_us
@@ -82,7 +82,7 @@ async def register(
         if clock.now_us() >= deadline:
             if (there := await store.get(path)) is None:
                 continue
-            raise EnvironmentError_(
+            raise EnvironmentFailure(
                 f"another broker with the id {broker.id} is registered (session {there.stat.ephemeral_owner:#x})",
                 where=path,
                 hint="give this node another id, or stop the other one",

@@ -20,7 +20,7 @@ from types import ModuleType
 
 from pytest_kcontroller import __version__
 from pytest_kcontroller.cli._json import only_json
-from pytest_kcontroller.errors import EnvironmentError_, KControllerError, UsageError
+from pytest_kcontroller.errors import EnvironmentFailure, KControllerError, UsageError
 from pytest_kcontroller.model.text import printable_lines, shown
 
 INTERNAL_ERROR = 3
@@ -74,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _internal(full)
         print(f"kcontroller: nothing more can be written: {full}", file=sys.stderr)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EnvironmentError_.exit_status
+        return EnvironmentFailure.exit_status
     except Exception as bug:  # noqa: BLE001 - the last place where one can be turned into a sentence
         return _internal(bug)
     return status

@@ -1,6 +1,6 @@
 """What sessions that have ended left here, in Docker, and on a named toxiproxy: a finder for each kind, in `KINDS`.
 
-A finder gives everything of ours that it sees, also what a living owner has (`kept` says so), and raises EnvironmentError_
+A finder gives everything of ours that it sees, also what a living owner has (`kept` says so), and raises EnvironmentFailure
 if it cannot look.
 """
 
@@ -23,7 +23,7 @@ from pytest_kcontroller.cluster.process.links import ToxiproxyClient
 from pytest_kcontroller.cluster.process.node import short_temporary
 from pytest_kcontroller.cluster.process.processes import VARIABLE, Leftover, leftovers, owner_lives
 from pytest_kcontroller.cluster.process.shared_proxies import leftover_proxies
-from pytest_kcontroller.errors import EnvironmentError_, MissingExtraError
+from pytest_kcontroller.errors import EnvironmentFailure, MissingExtraError
 
 TOXIPROXY_URL = "KCONTROLLER_TOXIPROXY_URL"
 NAMED_BY = {"containers": "DOCKER_HOST", "proxies": TOXIPROXY_URL}
@@ -61,7 +61,7 @@ def survey() -> list[Found]:
 def _find(kind: str, finder: Callable[[], list[Item]]) -> Found:
     try:
         return Found(kind, tuple(finder()))
-    except (EnvironmentError_, MissingExtraError) as unseen:
+    except (EnvironmentFailure, MissingExtraError) as unseen:
         return Found(kind, (), unseen.what)
 
 
@@ -133,7 +133,7 @@ def _containers() -> list[Item]:
 def _remove_container(name: str) -> str:
     try:
         remove_container(name)
-    except EnvironmentError_ as refused:
+    except EnvironmentFailure as refused:
         return refused.what
     return ""
 
@@ -161,7 +161,7 @@ def _remove_proxy(url: str, name: str) -> str:
         try:
             if name in client.call("GET", "/proxies"):
                 client.call("DELETE", f"/proxies/{name}")
-        except EnvironmentError_ as refused:
+        except EnvironmentFailure as refused:
             return refused.what
     return ""
 
@@ -172,7 +172,7 @@ def _directories() -> list[Item]:
         try:
             names = sorted(entry.name for entry in os.scandir(place) if _is_ours(entry))
         except OSError as refused:
-            raise EnvironmentError_(f"{place}: {refused.strerror}") from None
+            raise EnvironmentFailure(f"{place}: {refused.strerror}") from None
         items += [_directory(place / name) for name in names]
     return items
 

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_kcontroller.errors import EnvironmentError_, UsageError
+from pytest_kcontroller.errors import EnvironmentFailure, UsageError
 
 OK, MISSING, NOTE = "ok", "missing", "note"
 """`note`: it is not what one would wish, and everything works nevertheless."""
@@ -47,7 +47,7 @@ def _safely(probe: tuple[str, Callable[[str], Finding]]) -> Finding:
     name, work = probe
     try:
         return work(name)
-    except (UsageError, EnvironmentError_) as lacking:
+    except (UsageError, EnvironmentFailure) as lacking:
         where = f"{lacking.where}: " if lacking.where else ""
         return Finding(name, MISSING, f"{where}{lacking.what}", lacking.hint)
     except Exception as failed:  # noqa: BLE001 - a doctor that dies helps nobody
@@ -101,7 +101,7 @@ def _asked_server(name: str, url: str) -> Finding:
     client = ToxiproxyClient(url)
     try:
         return Finding(name, OK, f"toxiproxy {client.call('GET', '/version')} at {url} ($KCONTROLLER_TOXIPROXY_URL)")
-    except EnvironmentError_ as silent:
+    except EnvironmentFailure as silent:
         how = "start it, or unset KCONTROLLER_TOXIPROXY_URL: then one is started for each cluster"
         return Finding(name, MISSING, silent.what, how)
     finally:

@@ -12,7 +12,7 @@ from pytest_kcontroller.cli._text import columns, labelled
 from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.process.cluster import ProcessCluster
 from pytest_kcontroller.cluster.timing import scaled
-from pytest_kcontroller.errors import EnvironmentError_
+from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.runtime.nursery import Nursery
 from pytest_kcontroller.zookeeper.kazoo_session import KazooConnector
 from pytest_kcontroller.zookeeper.session import (
@@ -79,7 +79,7 @@ async def until_asked(settings: ClusterSettings, directory: Path, topics: list[T
 
 
 async def play(settings: ClusterSettings, directory: Path, topics: list[Topic], *, keep: bool) -> None:
-    """Until it is cancelled. Raises StartError, and EnvironmentError_ if ZooKeeper ends."""
+    """Until it is cancelled. Raises StartError, and EnvironmentFailure if ZooKeeper ends."""
     print(f"starting ZooKeeper and {_nodes(settings.nodes)} ...", flush=True)
     watcher = Watcher()
     cluster = await ProcessCluster.start(settings, directory, on_exit=watcher.exited)
@@ -110,11 +110,11 @@ async def play(settings: ClusterSettings, directory: Path, topics: list[Topic], 
 
 
 async def _guard(cluster: ProcessCluster, watcher: Watcher) -> None:
-    """Raises EnvironmentError_ when the connection is lost and ZooKeeper does not answer at all."""
+    """Raises EnvironmentFailure when the connection is lost and ZooKeeper does not answer at all."""
     while True:
         state = await watcher.states.get()
         if state == SessionState.SUSPENDED and not await cluster.zookeeper.four_letter_word("srvr"):
-            raise EnvironmentError_("ZooKeeper has ended", where=str(cluster.directory / "logs"))
+            raise EnvironmentFailure("ZooKeeper has ended", where=str(cluster.directory / "logs"))
 
 
 def _clock() -> Say:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from pytest_kcontroller.errors import EnvironmentError_, MissingExtraError, UsageError
+from pytest_kcontroller.errors import EnvironmentFailure, MissingExtraError, UsageError
 
 ZOOKEEPER_HOME = "KCONTROLLER_ZOOKEEPER_HOME"
 DEBIAN = Path("/usr/share/java")
@@ -55,12 +55,14 @@ def _works(java: Path) -> bool:
 def zookeeper_classpath() -> str:
     """Class path of a ZooKeeper server: KCONTROLLER_ZOOKEEPER_HOME, the jars of pyspark, or Debian's package.
 
-    Raises EnvironmentError_ if KCONTROLLER_ZOOKEEPER_HOME has no jars, MissingExtraError if there is none at all.
+    Raises EnvironmentFailure if KCONTROLLER_ZOOKEEPER_HOME has no jars, MissingExtraError if there is none at all.
     """
     if home := os.environ.get(ZOOKEEPER_HOME):
         folders = [Path(home), Path(home) / "lib"]
         if not any(any(folder.glob("zookeeper-*.jar")) for folder in folders):
-            raise EnvironmentError_(f"{ZOOKEEPER_HOME}={home} holds no zookeeper-*.jar", hint="unset it, or correct it")
+            raise EnvironmentFailure(
+                f"{ZOOKEEPER_HOME}={home} holds no zookeeper-*.jar", hint="unset it, or correct it"
+            )
         return ":".join(f"{folder}/*" for folder in folders)
     if (package := _package("pyspark")) is not None:
         jars = package / "jars"

@@ -18,7 +18,7 @@ from pytest_kcontroller.cluster.capabilities import REPORTS, Capability, NodeSta
 from pytest_kcontroller.cluster.contract import NodeSession
 from pytest_kcontroller.cluster.topics import assign, write_topic
 from pytest_kcontroller.cluster.tree import Tree, read_leader, read_tree, reported_otherwise, unsettled
-from pytest_kcontroller.errors import EnvironmentError_, NotOnThisBackend
+from pytest_kcontroller.errors import EnvironmentFailure, NotOnThisBackend
 from pytest_kcontroller.model.cluster import TopicPartition
 from pytest_kcontroller.model.history import StrategyBadAnswer
 from pytest_kcontroller.plugin.manager import Plugins, load_plugins
@@ -143,7 +143,7 @@ class ObservedCluster(ABC):
             await write_topic(self.admin, name, assignment, self._draw, topic_id=topic_id)
         except SessionExpiredError:
             await self.renew_admin()
-            raise EnvironmentError_(f"the harness's session ended while the topic {name!r} was created") from None
+            raise EnvironmentFailure(f"the harness's session ended while the topic {name!r} was created") from None
         return bad_answer
 
     # --- waiting
@@ -195,7 +195,7 @@ class ObservedCluster(ABC):
                         return
                     await asyncio.sleep(POLL_S)
         except TimeoutError:
-            raise EnvironmentError_(f"not within {timeout_s:g} s: {what}: {why}", where=str(self.directory)) from None
+            raise EnvironmentFailure(f"not within {timeout_s:g} s: {what}: {why}", where=str(self.directory)) from None
 
     async def wait_for_controller(self, *, other_than: int | None = None, timeout_s: float) -> int:
         found: list[int] = []

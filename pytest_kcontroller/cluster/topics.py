@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_kcontroller.cluster.tree import Tree
-from pytest_kcontroller.errors import EnvironmentError_, UsageError
+from pytest_kcontroller.errors import EnvironmentFailure, UsageError
 from pytest_kcontroller.hookspecs import AssignmentStrategy
 from pytest_kcontroller.model.assignment import AssignableBroker, AssignmentError, AssignmentRequest, rejection
 from pytest_kcontroller.model.cluster import Assignment, TopicState
@@ -61,7 +61,7 @@ async def write_topic(
     """The config first, then the topic, so that whoever sees the topic finds its config. Without `topic_id` it is one from
     a tool before Kafka 2.8 (KIP-516): the controller gives it an id.
 
-    Raises UsageError if the topic exists, EnvironmentError_ if ZooKeeper did not answer for sure.
+    Raises UsageError if the topic exists, EnvironmentFailure if ZooKeeper did not answer for sure.
     """
     drawn = base64.urlsafe_b64encode(bytes(draw(256) for _ in range(16))).rstrip(b"=").decode()
     topic = TopicState(
@@ -76,7 +76,7 @@ async def write_topic(
     except NodeExistsError:
         raise UsageError(f"the topic {name!r} exists already", hint="choose another name") from None
     except ConnectionLossError:
-        raise EnvironmentError_(f"the connection broke while the topic {name!r} was created") from None
+        raise EnvironmentFailure(f"the connection broke while the topic {name!r} was created") from None
     return topic
 
 

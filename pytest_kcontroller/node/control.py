@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from pytest_kcontroller.errors import EnvironmentError_, UsageError
+from pytest_kcontroller.errors import EnvironmentFailure, UsageError
 from pytest_kcontroller.runtime.holds import Holds, UnknownHoldPointError
 
 LONGEST_LINE = 64 * 1024 * 1024
@@ -56,7 +56,7 @@ class Reporting(Protocol):
     def metadata(self) -> dict[str, object]: ...
 
 
-class ControlError(EnvironmentError_):
+class ControlError(EnvironmentFailure):
     """A node's control socket refused a command, or gave no answer in time."""
 
 

@@ -15,7 +15,7 @@ from pytest_kcontroller.broker.broker import BrokerHalf
 from pytest_kcontroller.broker.registration import prepare_cluster, register
 from pytest_kcontroller.broker.shutdown import ShutdownLimits
 from pytest_kcontroller.controller.controller import Controller
-from pytest_kcontroller.errors import EnvironmentError_, UsageError
+from pytest_kcontroller.errors import EnvironmentFailure, UsageError
 from pytest_kcontroller.model.cluster import Address, Broker
 from pytest_kcontroller.model.history import BrokerControlledShutdown, NodeStarted, NodeStopping, ZkState
 from pytest_kcontroller.model.kafka_config import CONTROLLER_SOCKET_TIMEOUT_MS, ZOOKEEPER_CONNECTION_TIMEOUT_MS
@@ -82,13 +82,13 @@ class Node:
     async def run(self, ready: Callable[[Address], None]) -> None:
         """Until it is cancelled: then everything ends and the session is closed. See `stop` for an orderly end.
 
-        `ready` is called once, when the broker is registered. Raises UsageError and EnvironmentError_ at the start.
+        `ready` is called once, when the broker is registered. Raises UsageError and EnvironmentFailure at the start.
         """
         try:
             async with asyncio.timeout(self._start_limit_s):
                 store = await self._open()
         except TimeoutError:
-            raise EnvironmentError_(
+            raise EnvironmentFailure(
                 f"no ZooKeeper session within {self._start_limit_s:g} s",
                 where=self._settings.zookeeper,
                 hint="start ZooKeeper, or name another with the setting `zookeeper`",
@@ -211,7 +211,7 @@ class Node:
         try:
             listening = await self._runtime.transport.listen(self._listen_at, serve_one)
         except OSError as taken:
-            raise EnvironmentError_(
+            raise EnvironmentFailure(
                 f"cannot listen on {self._listen_at}: {taken.strerror or taken}",
                 where="setting `listen`",
                 hint="stop what listens there, or choose another port (0: any free one)",

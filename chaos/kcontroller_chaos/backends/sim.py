@@ -17,7 +17,7 @@ from kcontroller_chaos.history.transactions import ZOOKEEPER, txn_event
 from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.sim.cluster import SimCluster
 from pytest_kcontroller.cluster.timing import unscaled
-from pytest_kcontroller.errors import EnvironmentError_, NotOnThisBackend
+from pytest_kcontroller.errors import EnvironmentFailure, NotOnThisBackend
 from pytest_kcontroller.model.history import HistoryEvent, MutantCounts, encoded, line_of
 from pytest_kcontroller.plugin.manager import Plugins, load_plugins
 from pytest_kcontroller.runtime.real import RunStart
@@ -69,7 +69,7 @@ class SimRun(Run):
     @property
     def cluster(self) -> SimCluster:
         if self._cluster is None:
-            raise EnvironmentError_("the cluster of this run was not started")
+            raise EnvironmentFailure("the cluster of this run was not started")
         return self._cluster
 
     async def open(self) -> None:
@@ -120,7 +120,7 @@ def simulate(
 ) -> Work:
     """Performs it in a world of its own, and gives its history to `keep`: in any case.
 
-    Raises EnvironmentError_ as a real cluster does. `directory` is where messages say that there is more.
+    Raises EnvironmentFailure as a real cluster does. `directory` is where messages say that there is more.
     """
     with Scheduler() as scheduler, unscaled(), installed(mutant):
         world = World(scheduler, settings.seed)

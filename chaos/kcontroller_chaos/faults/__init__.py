@@ -59,7 +59,7 @@ class Fault:
     """What a backend must have so that this can be done, besides what every one has (cluster/capabilities.py)."""
 
     async def inject(self, on: Injection) -> None:
-        """Does it. Raises EnvironmentError_ if it could not: the fault was not applied."""
+        """Does it. Raises EnvironmentFailure if it could not: the fault was not applied."""
         raise NotImplementedError
 
     async def observe(self, on: Injection) -> Evidence:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from kcontroller_chaos.injection import Injection
 from pytest_kcontroller.cluster.capabilities import REPORTS
 from pytest_kcontroller.cluster.observed import gather_all
-from pytest_kcontroller.errors import EnvironmentError_
+from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.runtime.ports import ConnectionClosedError
 from pytest_kcontroller.wire.client import RequestClient
 from pytest_kcontroller.wire.messages import ApiVersionsRequest
@@ -67,7 +67,7 @@ async def silent(on: Injection, pairs: list[Pair]) -> int:
 
 
 def must_have(pairs: list[Pair]) -> list[Pair]:
-    """Raises EnvironmentError_: a cluster of one node has no links between nodes."""
+    """Raises EnvironmentFailure: a cluster of one node has no links between nodes."""
     if not pairs:
-        raise EnvironmentError_("there is no other node, so there are no links to it")
+        raise EnvironmentFailure("there is no other node, so there are no links to it")
     return pairs

@@ -8,7 +8,7 @@ from kcontroller_chaos.faults import Fault
 from kcontroller_chaos.feed import Event
 from kcontroller_chaos.history.transactions import ZkTxn
 from kcontroller_chaos.injection import SESSION, Evidence, Injection
-from pytest_kcontroller.errors import EnvironmentError_
+from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.zookeeper.session import Delete, ZkError
 from pytest_kcontroller.zookeeper.znodes import CONTROLLER
 
@@ -30,13 +30,13 @@ at_s = 2
         try:
             await on.cluster.admin.submit(Delete(CONTROLLER))
         except ZkError as failed:
-            raise EnvironmentError_(f"/controller could not be deleted: {failed}") from None
+            raise EnvironmentFailure(f"/controller could not be deleted: {failed}") from None
 
     async def observe(self, on: Injection) -> Evidence:
         """The deletion in ZooKeeper's log, by another session than the controller's, which has not ended by then."""
         event = await on.feed.wait(lambda e: _deletes_controller(e) and e["session"] != hex(on.session), since=on.since)
         if on.closed(by_client=True) or on.closed(by_client=False):
-            raise EnvironmentError_(f"the session {on.session:#x} of the deposed controller has ended too")
+            raise EnvironmentFailure(f"the session {on.session:#x} of the deposed controller has ended too")
         return {"zxid": event["zxid"], "session": event["session"], "t_us": event["t_us"]}
 
     async def heal(self, on: Injection) -> None:

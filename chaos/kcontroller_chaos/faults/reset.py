@@ -11,7 +11,7 @@ from kcontroller_chaos.feed import Event, writer_is
 from kcontroller_chaos.injection import NETWORK, PROCESS, SESSION, Evidence, Injection
 from pytest_kcontroller.cluster.contract import ZOOKEEPER
 from pytest_kcontroller.cluster.observed import gather_all
-from pytest_kcontroller.errors import EnvironmentError_
+from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.model.history import ZkState
 from pytest_kcontroller.runtime.ports import ConnectionClosedError, Stream, Transport
@@ -49,7 +49,7 @@ class ResetZooKeeper(Reset):
         after = on.feed.events.index(lost)
         again = await on.feed.wait(lambda e: _says(e, on.node, "connected"), since=after)
         if again["session"] != hex(on.session):
-            raise EnvironmentError_(f"the session {on.session:#x} did not outlive its connection")
+            raise EnvironmentFailure(f"the session {on.session:#x} did not outlive its connection")
         return {"writer": lost["writer"], "seq": lost["seq"], "t_us": lost["t_us"], "again_us": again["t_us"]}
 
     async def heal(self, on: Injection) -> None:
@@ -80,7 +80,7 @@ class ResetControl(Reset):
     async def observe(self, on: Injection) -> Evidence:
         """Each witness has ended for our end of it."""
         if not on.kept:
-            raise EnvironmentError_("no connection of ours was there to be broken")
+            raise EnvironmentFailure("no connection of ours was there to be broken")
         await gather_all([_end_of(stream) for stream in on.kept])
         return {"broken_links": len(on.kept), "t_us": on.clock.now_us()}
 
@@ -107,4 +107,4 @@ async def _end_of(stream: Stream) -> None:
         await stream.read_exactly(1)
     except ConnectionClosedError:
         return
-    raise EnvironmentError_("a node spoke unasked on a connection of ours")
+    raise EnvironmentFailure("a node spoke unasked on a connection of ours")

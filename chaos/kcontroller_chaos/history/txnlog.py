@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_kcontroller.errors import EnvironmentError_
+from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.zookeeper.txn import Op, Txn
 
 MAGIC = b"ZKLG"
@@ -25,7 +25,7 @@ _NAMES = {**_CREATES, 2: "delete", 5: "set", 13: "check", 14: "multi", -1: "erro
 _NAMES |= {-11: "close-session", 20: "delete-container"}
 
 
-class CorruptLogError(EnvironmentError_):
+class CorruptLogError(EnvironmentFailure):
     """A log cannot be understood; `where` is file and byte offset."""
 
     def __init__(self, path: Path, offset: int, why: str) -> None:

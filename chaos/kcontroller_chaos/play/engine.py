@@ -23,7 +23,7 @@ from kcontroller_chaos.play.wrappers import AtPoint, Group, Noop
 from pytest_kcontroller.cluster.capabilities import CRASH_POINTS
 from pytest_kcontroller.cluster.contract import Cluster
 from pytest_kcontroller.cluster.timing import scaled
-from pytest_kcontroller.errors import EnvironmentError_, KControllerError
+from pytest_kcontroller.errors import EnvironmentFailure, KControllerError
 from pytest_kcontroller.model.history import (
     AdminInfo,
     AdminInvoke,
@@ -217,12 +217,12 @@ class Engine:
         draw = schedule.rng(action).randrange
         while not (nodes := await resolve(self.cluster, str(action.target), draw)):
             if self.clock.now_us() > deadline_us:
-                raise EnvironmentError_(f"for {limit_s:g} s no node was {action.target!r}")
+                raise EnvironmentFailure(f"for {limit_s:g} s no node was {action.target!r}")
             await self.clock.sleep_us(POLL_US)
         return nodes
 
     async def _injections(self, action: Action, nodes: Sequence[int]) -> list[Injection]:
-        """On all of them; `if_possible`, on those that can be hit now. Raises EnvironmentError_ if there is none."""
+        """On all of them; `if_possible`, on those that can be hit now. Raises EnvironmentFailure if there is none."""
         members, failures = list[Injection](), list[KControllerError]()
         for node in nodes:
             try:
@@ -238,10 +238,10 @@ class Engine:
         on = Injection.begin(self.cluster, self.feed, self.clock, fault=action.id, node=node, duration_s=duration_s)
         found = self.cluster.session(node)
         if action.if_possible and (found is None or not found.connected):
-            raise EnvironmentError_(f"node {node} is not connected to ZooKeeper now, so it cannot lose it")
+            raise EnvironmentFailure(f"node {node} is not connected to ZooKeeper now, so it cannot lose it")
         session = hex(on.session)
         if session in self.feed.ended_sessions:
-            raise EnvironmentError_(
+            raise EnvironmentFailure(
                 f"the session {session} of node {node} has ended, and the node does not know it yet"
             )
         return on

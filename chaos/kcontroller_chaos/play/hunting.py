@@ -22,7 +22,7 @@ from kcontroller_chaos.feed import Event
 from kcontroller_chaos.history.read import in_order
 from kcontroller_chaos.judge.verdict import VIOLATED, known_reasons, verdicts
 from kcontroller_chaos.play.runner import Options, check, play_schedule
-from pytest_kcontroller.errors import EnvironmentError_
+from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.history import MutantCounts
 from pytest_kcontroller.plugin.manager import load_plugins
 
@@ -72,7 +72,7 @@ class Hunter:
                 plugins=self._plugins,
             )
             end_us, callbacks = work.end_us, work.callbacks
-        except EnvironmentError_:
+        except EnvironmentFailure:
             end_us = max((event["t_us"] for event in events), default=0)  # its run.failed is judged
         # Checkers read lines: what a line makes of a value (a tuple is a list, a key is text) must be so here too.
         read = json.loads(json.dumps(events))

@@ -22,7 +22,7 @@ from kcontroller_chaos.judge.verdict import ENVIRONMENT, judge
 from kcontroller_chaos.play.engine import Engine
 from pytest_kcontroller import __version__
 from pytest_kcontroller.cluster.observed import ClusterSettings
-from pytest_kcontroller.errors import EnvironmentError_, UsageError
+from pytest_kcontroller.errors import EnvironmentFailure, UsageError
 from pytest_kcontroller.plugin.manager import Plugins, load_plugins
 from pytest_kcontroller.runtime.real import RealClock, RunStart
 from pytest_kcontroller.runtime.seams import MutantDoesNotApplyError, check_applies
@@ -153,7 +153,7 @@ async def run_once(campaign: Campaign, seed: int, options: Options, schedule: Sc
         details = judge(directory.path, invariants)  # what was proven until then stands; else the verdict is unknown
         directory.end(clock.wall_ms() * 1_000_000, details["overall"])
         raise
-    except EnvironmentError_ as failed:
+    except EnvironmentFailure as failed:
         details = judge(directory.path, invariants)  # environment, unless a violation was proven before
         directory.end(clock.wall_ms() * 1_000_000, details["overall"])
         shown = {} if details["overall"] == ENVIRONMENT else details

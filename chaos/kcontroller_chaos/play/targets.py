@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pytest_kcontroller.cluster.contract import Cluster
-from pytest_kcontroller.errors import EnvironmentError_
+from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.cluster import TopicPartition
 
 TARGET_S = 5.0
@@ -22,7 +22,7 @@ TARGET_S = 5.0
 
 
 async def resolve(cluster: Cluster, target: str, draw: Callable[[int], int]) -> tuple[int, ...]:
-    """The nodes that `target` means now; empty: there is none at this moment. Raises EnvironmentError_ for no target."""
+    """The nodes that `target` means now; empty: there is none at this moment. Raises EnvironmentFailure for no target."""
     name, _, argument = target.partition(":")
     running = cluster.running
     if name == "any":
@@ -39,7 +39,7 @@ async def resolve(cluster: Cluster, target: str, draw: Callable[[int], int]) -> 
     elif name == "leader-of":
         found = await _leader(cluster, argument)
     else:
-        raise EnvironmentError_(f"the target {target!r} means nothing to this backend")
+        raise EnvironmentFailure(f"the target {target!r} means nothing to this backend")
     return () if found is None else (found,)
 
 

@@ -20,7 +20,7 @@ import threading
 from typing import Any
 
 from pytest_kcontroller.cluster.docker.containers import STOP_S, ContainerSpec, engine, labels
-from pytest_kcontroller.errors import EnvironmentError_, UsageError
+from pytest_kcontroller.errors import EnvironmentFailure, UsageError
 
 LOG_END_S = 5.0
 
@@ -37,7 +37,7 @@ def main() -> int:
             get_image(client, spec.image, status)
             if owner_is_silent(owner):
                 run(client, spec, owner, status)
-    except (EnvironmentError_, UsageError) as failed:
+    except (EnvironmentFailure, UsageError) as failed:
         report_to(status, error=failed.what, hint=failed.hint)
     except (DockerException, OSError) as refused:
         report_to(status, error=f"the engine refused: {getattr(refused, 'explanation', None) or refused}", hint="")
@@ -55,7 +55,7 @@ def get_image(client: Any, image: str, status: int) -> None:
     try:
         client.images.pull(image)
     except APIError as refused:
-        raise EnvironmentError_(
+        raise EnvironmentFailure(
             f"the image {image} is not here and cannot be pulled: {refused.explanation}",
             hint=f"try `docker pull {image}`, or name another image (--kc-zookeeper-image, --zookeeper-image)",
         ) from None

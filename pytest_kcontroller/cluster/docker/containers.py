@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from pytest_kcontroller.cluster.process.processes import VARIABLE, host, owner_lives, start_guard
-from pytest_kcontroller.errors import EnvironmentError_, MissingExtraError
+from pytest_kcontroller.errors import EnvironmentFailure, MissingExtraError
 from pytest_kcontroller.model.cluster import Address
 
 SESSION_LABEL = "kcontroller.session"
@@ -47,7 +47,7 @@ class ContainerSpec:
 
 @contextlib.contextmanager
 def engine() -> Iterator[Any]:
-    """A `docker.DockerClient` whose engine has answered. Raises MissingExtraError, EnvironmentError_."""
+    """A `docker.DockerClient` whose engine has answered. Raises MissingExtraError, EnvironmentFailure."""
     try:
         import docker
     except ImportError as missing:
@@ -63,7 +63,7 @@ def engine() -> Iterator[Any]:
                 probe.connect(url.removeprefix("http+unix://"))
         client = docker.from_env(timeout=60)
     except (DockerException, OSError) as unreachable:
-        raise EnvironmentError_(
+        raise EnvironmentFailure(
             f"no Docker engine answers: {unreachable}",
             where=url,
             hint="start it (dockerd), let this user use it, or take the embedded ZooKeeper, which needs no container",
@@ -139,7 +139,7 @@ class Contained:
     async def stop(self) -> None:
         """Ends and removes the container. Idempotent; goes on to the end when cancelled.
 
-        Raises EnvironmentError_ if the engine did not do it.
+        Raises EnvironmentFailure if the engine did not do it.
         """
         before = self.error
         if self._owner_pipe >= 0:
@@ -150,7 +150,7 @@ class Contained:
         assert self._ended is not None
         await asyncio.shield(self._ended)
         if self.error is not None and before is None:
-            raise EnvironmentError_(
+            raise EnvironmentFailure(
                 f"the container {self.name} may be left: {self.error[0]}", hint="kcontroller gc removes it"
             )
 
@@ -187,4 +187,4 @@ def remove_container(name: str) -> None:
     except NotFound:
         return
     except APIError as refused:
-        raise EnvironmentError_(f"the container cannot be removed: {refused.explanation}", where=name) from None
+        raise EnvironmentFailure(f"the container cannot be removed: {refused.explanation}", where=name) from None

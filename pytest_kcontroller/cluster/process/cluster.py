@@ -21,7 +21,7 @@ from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.end_session import close_session
 from pytest_kcontroller.cluster.zookeeper.server import ZooKeeper, four_letter_word
 from pytest_kcontroller.cluster.zookeeper.source import start_zookeeper
-from pytest_kcontroller.errors import EnvironmentError_
+from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.node.settings import NodeSettings
 from pytest_kcontroller.runtime.ports import Transport
@@ -152,14 +152,14 @@ class ProcessCluster(ObservedCluster):
     @property
     def admin(self) -> ZkSession:
         if self._admin is None:
-            raise EnvironmentError_("the cluster has no ZooKeeper session: it was not started, or has been stopped")
+            raise EnvironmentFailure("the cluster has no ZooKeeper session: it was not started, or has been stopped")
         self._check_zookeeper()
         return self._admin.session
 
     def _check_zookeeper(self) -> None:
         if self._zookeeper_end is not None:
             log = self.directory / "logs" / "zookeeper.log"
-            raise EnvironmentError_(f"ZooKeeper has ended: {self._zookeeper_end}", where=str(log))
+            raise EnvironmentFailure(f"ZooKeeper has ended: {self._zookeeper_end}", where=str(log))
 
     async def renew_admin(self) -> None:
         self._check_zookeeper()
@@ -169,19 +169,19 @@ class ProcessCluster(ObservedCluster):
     @property
     def zookeeper(self) -> ZooKeeper:
         if self._zookeeper is None:
-            raise EnvironmentError_("the cluster has no ZooKeeper: it was not started, or has been stopped")
+            raise EnvironmentFailure("the cluster has no ZooKeeper: it was not started, or has been stopped")
         return self._zookeeper
 
     @property
     def links(self) -> Links:
         if self._links is None:
-            raise EnvironmentError_("the cluster has no proxies: it was not started, or has been stopped")
+            raise EnvironmentFailure("the cluster has no proxies: it was not started, or has been stopped")
         return self._links
 
     @property
     def relays(self) -> SessionRelays:
         if self._relays is None:
-            raise EnvironmentError_("the cluster has no relays: it was not started, or has been stopped")
+            raise EnvironmentFailure("the cluster has no relays: it was not started, or has been stopped")
         return self._relays
 
     def process(self, node: int) -> NodeProcess:
@@ -235,7 +235,7 @@ class ProcessCluster(ObservedCluster):
 
     async def _must(self, node: int, command: str, **arguments: str) -> None:
         if await self.process(node).ask(command, timeout_s=scaled(ANSWER_S), **arguments) is None:
-            raise EnvironmentError_(f"node {node} does not answer")
+            raise EnvironmentFailure(f"node {node} does not answer")
 
     # --- links and sessions
 
@@ -270,7 +270,7 @@ class ProcessCluster(ObservedCluster):
 
     async def expire_session_server(self, node: int) -> int:
         if (session := self.session(node)) is None:
-            raise EnvironmentError_(f"node {node} has no session that could be closed")
+            raise EnvironmentFailure(f"node {node} has no session that could be closed")
         await close_session(self.zookeeper.address, session.session_id, session.password, timeout_s=scaled(5))
         return session.session_id
 
@@ -324,5 +324,5 @@ def _new_directory() -> Path:
     try:
         directory.mkdir(mode=0o700)
     except OSError as bad:
-        raise EnvironmentError_(f"no temporary directory could be made: {bad}", where=str(directory)) from None
+        raise EnvironmentFailure(f"no temporary directory could be made: {bad}", where=str(directory)) from None
     return directory

@@ -23,7 +23,7 @@ from typing import Any, Literal, Self, TypeVar
 from pytest_kcontroller.cluster.process.processes import Supervised
 from pytest_kcontroller.cluster.process.shared_proxies import prefix
 from pytest_kcontroller.cluster.timing import scaled
-from pytest_kcontroller.errors import EnvironmentError_, MissingExtraError, StartError
+from pytest_kcontroller.errors import EnvironmentFailure, MissingExtraError, StartError
 from pytest_kcontroller.model.cluster import Address
 
 ZOOKEEPER = "zookeeper"
@@ -56,13 +56,15 @@ class ToxiproxyClient:
         self._http.trust_env = False  # a proxy of the environment is not for the loopback
 
     def call(self, method: str, path: str, body: object | None = None) -> Any:
-        """The decoded answer, None for an empty one. Raises EnvironmentError_ with the server's own words."""
+        """The decoded answer, None for an empty one. Raises EnvironmentFailure with the server's own words."""
         try:
             answer = self._http.request(method, self.url + path, json=body, timeout=scaled(HTTP_S))
         except self._broken as broken:
-            raise EnvironmentError_(f"no answer from toxiproxy: {broken}", where=f"{method} {self.url}{path}") from None
+            raise EnvironmentFailure(
+                f"no answer from toxiproxy: {broken}", where=f"{method} {self.url}{path}"
+            ) from None
         if answer.status_code >= 400:
-            raise EnvironmentError_(f"toxiproxy: {answer.text.strip()}", where=f"{method} {self.url}{path}")
+            raise EnvironmentFailure(f"toxiproxy: {answer.text.strip()}", where=f"{method} {self.url}{path}")
         return answer.json() if answer.content else None
 
     def close(self) -> None:
@@ -207,7 +209,7 @@ class Links:
     def _known(self, source: str, target: str, plane: str) -> Link:
         link = (source, target, plane)
         if link not in self._addresses:
-            raise EnvironmentError_(f"there is no link from {source} to {target} on the plane {plane}")
+            raise EnvironmentFailure(f"there is no link from {source} to {target} on the plane {plane}")
         return link
 
     async def _call(self, method: str, path: str, body: object | None = None) -> Any:
@@ -222,7 +224,7 @@ class Links:
         if self._process is not None:
             await self._process.stop(scaled(2))
         else:
-            with contextlib.suppress(EnvironmentError_):  # the server is gone, and its proxies with it
+            with contextlib.suppress(EnvironmentFailure):  # the server is gone, and its proxies with it
                 for link in list(self._addresses):
                     await self._call("DELETE", self._path(link))
         self._addresses.clear()
@@ -268,7 +270,7 @@ async def _ready(log: Path, port: int) -> str | None:
     url = f"http://127.0.0.1:{port}"
     try:
         await _in_thread(lambda: ToxiproxyClient(url).call("GET", "/version"))
-    except EnvironmentError_:
+    except EnvironmentFailure:
         return None
     return url
 

@@ -18,7 +18,7 @@ import psutil
 from pytest_kcontroller.cluster.misuse import not_running, running_already
 from pytest_kcontroller.cluster.process.processes import Supervised, temporary_name
 from pytest_kcontroller.cluster.timing import scaled
-from pytest_kcontroller.errors import EnvironmentError_, StartError
+from pytest_kcontroller.errors import EnvironmentFailure, StartError
 from pytest_kcontroller.node.control import LONGEST_PATH, ControlClient, ControlError
 from pytest_kcontroller.node.settings import NodeSettings
 
@@ -124,7 +124,7 @@ class NodeProcess:
     # --- signals
 
     async def kill(self, timeout_s: float) -> int:
-        """SIGKILL; returns the status that was observed. Raises EnvironmentError_."""
+        """SIGKILL; returns the status that was observed. Raises EnvironmentFailure."""
         return await self._end_by(signal.SIGKILL, timeout_s)
 
     async def terminate(self, timeout_s: float) -> int:
@@ -132,7 +132,7 @@ class NodeProcess:
         return await self._end_by(signal.SIGTERM, timeout_s)
 
     def ask_to_end(self) -> None:
-        """SIGTERM; waits for nothing. Raises EnvironmentError_."""
+        """SIGTERM; waits for nothing. Raises EnvironmentFailure."""
         self._signal(signal.SIGTERM)
 
     def pause(self) -> None:
@@ -155,7 +155,7 @@ class NodeProcess:
         self.resume()
         try:
             await self._end_by(signal.SIGINT, timeout_s)
-        except EnvironmentError_:
+        except EnvironmentFailure:
             if self.alive:
                 await self.kill(timeout_s)
 
@@ -192,7 +192,7 @@ class NodeProcess:
             async with asyncio.timeout(timeout_s):
                 await asyncio.shield(self._watch)
         except TimeoutError:
-            raise EnvironmentError_(
+            raise EnvironmentFailure(
                 f"node {self.node} did not end within {timeout_s:g} s after {number.name}", where=str(self.log)
             ) from None
         status = self._process.returncode

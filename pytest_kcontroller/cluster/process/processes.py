@@ -19,7 +19,7 @@ from typing import Self
 
 import psutil
 
-from pytest_kcontroller.errors import EnvironmentError_
+from pytest_kcontroller.errors import EnvironmentFailure
 
 VARIABLE = "KCONTROLLER_SESSION"
 """In the environment of every process that we start: the owner's session id."""
@@ -73,7 +73,7 @@ class Supervised:
     ) -> Self:
         """Starts `command` with stdout and stderr appended to `log`; `env` is added to the environment.
 
-        `cleanup`: directories to remove if the owner dies. Raises EnvironmentError_ if no process can be made; a command
+        `cleanup`: directories to remove if the owner dies. Raises EnvironmentFailure if no process can be made; a command
         that cannot be executed ends with status 127 and says so in its log.
         """
         supervisor, write, reader = await start_guard(
@@ -92,7 +92,7 @@ class Supervised:
             raise
         if not pid:
             os.close(write)
-            raise EnvironmentError_(f"{name} could not be started: its supervisor ended", where=str(log))
+            raise EnvironmentFailure(f"{name} could not be started: its supervisor ended", where=str(log))
         child = cls(name, supervisor, write, pid)
         child._ended = asyncio.create_task(child._end(reader), name=f"end of {name}")
         return child
@@ -172,7 +172,7 @@ async def start_guard(
         os.close(write)
         os.close(status_read)
         if isinstance(bad, OSError):
-            raise EnvironmentError_(f"{name} could not be started: {bad}") from None
+            raise EnvironmentFailure(f"{name} could not be started: {bad}") from None
         raise
     finally:
         os.close(read)
@@ -196,7 +196,7 @@ def temporary_name(prefix: str = "kcontroller-") -> str:
 def session_directory(prefix: str = "kcontroller-") -> Iterator[Path]:
     """A new temporary directory that is removed when the block ends, or when this process dies, by SIGKILL too.
 
-    A process that looks after it runs before the directory is made. Raises EnvironmentError_ if it cannot.
+    A process that looks after it runs before the directory is made. Raises EnvironmentFailure if it cannot.
     """
     directory = Path(tempfile.gettempdir()) / temporary_name(prefix)
     read, write = os.pipe()
@@ -211,7 +211,7 @@ def session_directory(prefix: str = "kcontroller-") -> Iterator[Path]:
         )
     except OSError as bad:
         os.close(write)
-        raise EnvironmentError_(f"no temporary directory could be made: {bad}", where=str(directory)) from None
+        raise EnvironmentFailure(f"no temporary directory could be made: {bad}", where=str(directory)) from None
     finally:
         os.close(read)
     with guard:  # waits for its end
@@ -219,7 +219,7 @@ def session_directory(prefix: str = "kcontroller-") -> Iterator[Path]:
             try:
                 directory.mkdir(mode=0o700)
             except OSError as bad:
-                raise EnvironmentError_(f"no temporary directory could be made: {bad}", where=str(directory)) from None
+                raise EnvironmentFailure(f"no temporary directory could be made: {bad}", where=str(directory)) from None
             yield directory
         finally:
             os.close(write)

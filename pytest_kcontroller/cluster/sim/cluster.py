@@ -12,7 +12,7 @@ from pytest_kcontroller.cluster.capabilities import CRASH_POINTS, HOLDS, REPORTS
 from pytest_kcontroller.cluster.contract import ZOOKEEPER, NodeSession
 from pytest_kcontroller.cluster.misuse import not_running, running_already, unknown_node
 from pytest_kcontroller.cluster.observed import ClusterSettings, ObservedCluster, status_of
-from pytest_kcontroller.errors import EnvironmentError_, StartError
+from pytest_kcontroller.errors import EnvironmentFailure, StartError
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.node.main import Node
 from pytest_kcontroller.node.settings import NodeSettings
@@ -190,9 +190,9 @@ class SimNode:
 
     @property
     def runtime(self) -> SimRuntime:
-        """Of the process that runs. Raises EnvironmentError_."""
+        """Of the process that runs. Raises EnvironmentFailure."""
         if not self.answers or self._runtime is None:
-            raise EnvironmentError_(f"node {self._settings.node_id} does not answer")
+            raise EnvironmentFailure(f"node {self._settings.node_id} does not answer")
         return self._runtime
 
 
@@ -271,7 +271,7 @@ class SimCluster(ObservedCluster):
 
         try:
             await self.wait_until(f"node {node} is registered", check, timeout_s=START_S)
-        except EnvironmentError_ as late:
+        except EnvironmentFailure as late:
             raise self._not_started(node, str(late), began_us) from None
         if not self._nodes[node].alive:
             raise self._not_started(node, f"it ended with status {self._nodes[node].status}", began_us)
@@ -414,11 +414,11 @@ class SimCluster(ObservedCluster):
 
     async def expire_session_server(self, node: int) -> int:
         if (session := self.session(node)) is None:
-            raise EnvironmentError_(f"node {node} has no session that could be closed")
+            raise EnvironmentFailure(f"node {node} has no session that could be closed")
         try:
             self._world.zookeeper.expire(session.session_id)
         except KeyError:
-            raise EnvironmentError_(f"the session of node {node} has ended already") from None
+            raise EnvironmentFailure(f"the session of node {node} has ended already") from None
         return session.session_id
 
     def _exited(self, node: int, status: int) -> None:

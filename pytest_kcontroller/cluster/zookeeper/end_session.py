@@ -11,7 +11,7 @@ import asyncio
 
 from kazoo.protocol.serialization import CloseInstance, Connect, int_int_struct, int_struct
 
-from pytest_kcontroller.errors import EnvironmentError_
+from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.cluster import Address
 
 XID = 1
@@ -19,7 +19,7 @@ AGAIN_S = 0.01
 
 
 async def close_session(server: Address, session_id: int, password: bytes, *, timeout_s: float) -> None:
-    """Returns when ZooKeeper has answered. Raises EnvironmentError_ if the session is gone, or after `timeout_s`.
+    """Returns when ZooKeeper has answered. Raises EnvironmentFailure if the session is gone, or after `timeout_s`.
 
     ZooKeeper closes the connection of a session that somebody resumes on another one (ZooKeeperServer's
     processConnectRequest: CLIENT_RECONNECT). The owner, who has lost its connection so, resumes the session at once too,
@@ -37,12 +37,12 @@ async def close_session(server: Address, session_id: int, password: bytes, *, ti
                     await asyncio.sleep(AGAIN_S)
                     continue
                 if not resumed and not asked_before:
-                    raise EnvironmentError_("it had ended before the second client could resume it", where=where)
+                    raise EnvironmentFailure("it had ended before the second client could resume it", where=where)
                 return
     except TimeoutError:
-        raise EnvironmentError_(f"a second client could not close it within {timeout_s:g} s", where=where) from None
+        raise EnvironmentFailure(f"a second client could not close it within {timeout_s:g} s", where=where) from None
     except OSError as broken:
-        raise EnvironmentError_(f"a second client could not close it: {broken}", where=where) from None
+        raise EnvironmentFailure(f"a second client could not close it: {broken}", where=where) from None
 
 
 async def _resume_and_close(server: Address, session_id: int, password: bytes) -> bool:

@@ -24,7 +24,7 @@ def image_of(choice: str, image: str | None, *, option: str = "") -> str | None:
 
 
 def check_zookeeper(image: str | None) -> None:
-    """Raises UsageError or EnvironmentError_ if what a start needs is missing; an image is pulled at the start only."""
+    """Raises UsageError or EnvironmentFailure if what a start needs is missing; an image is pulled at the start only."""
     if image is None:
         find_java()
         zookeeper_classpath()

@@ -29,7 +29,7 @@ from pytest_kcontroller.cluster.docker.containers import (
 from pytest_kcontroller.cluster.process.processes import VARIABLE, session_id, temporary_name
 from pytest_kcontroller.cluster.process.shared_proxies import prefix
 from pytest_kcontroller.cluster.timing import scaled
-from pytest_kcontroller.errors import EnvironmentError_
+from pytest_kcontroller.errors import EnvironmentFailure
 from tests.tools.toxiproxy_servers import embedded
 
 PROGRAM = [sys.executable, "-c", "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"]
@@ -264,7 +264,7 @@ def test_what_cannot_be_removed_or_seen_is_said(
     )
 
     def unseen() -> Any:
-        raise EnvironmentError_("there is no engine")
+        raise EnvironmentFailure("there is no engine")
 
     monkeypatch.setattr(_leftovers, "KINDS", {"directories": lambda: [item], "containers": unseen})
     assert main(["gc"]) == 6

@@ -27,7 +27,7 @@ from pytest_kcontroller.cluster.docker.containers import (
 from pytest_kcontroller.cluster.process.processes import session_id
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.container import ContainerZooKeeper
-from pytest_kcontroller.errors import EnvironmentError_, StartError
+from pytest_kcontroller.errors import EnvironmentFailure, StartError
 
 NO_IMAGE = "127.0.0.1:1/no-such-image:1"
 """A registry where nobody listens: to pull from it is refused on this machine."""
@@ -112,7 +112,7 @@ def test_an_image_that_cannot_be_had_is_a_start_error(tmp_path: Path) -> None:
 def test_no_engine_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("docker")
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
-    with pytest.raises(EnvironmentError_, match="no Docker engine answers"), engine():
+    with pytest.raises(EnvironmentFailure, match="no Docker engine answers"), engine():
         pass
 
     async def run() -> None:
@@ -219,5 +219,5 @@ def test_a_process_that_cannot_run_is_an_error(tmp_path: Path, monkeypatch: pyte
     async def run() -> None:
         await Contained.start(ContainerSpec(name="n", image="i", port=1), log=tmp_path / "log")
 
-    with pytest.raises(EnvironmentError_, match="could not be started"):
+    with pytest.raises(EnvironmentFailure, match="could not be started"):
         asyncio.run(run())

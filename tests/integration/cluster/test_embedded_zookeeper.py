@@ -19,7 +19,7 @@ from pytest_kcontroller.cluster.java import find_java, zookeeper_classpath
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper import embedded as zookeeper_module
 from pytest_kcontroller.cluster.zookeeper.embedded import EmbeddedZooKeeper
-from pytest_kcontroller.errors import EnvironmentError_, MissingExtraError, StartError, UsageError
+from pytest_kcontroller.errors import EnvironmentFailure, MissingExtraError, StartError, UsageError
 
 LIMIT_S = 20
 PATH_JAVA = shutil.which("java")
@@ -160,7 +160,7 @@ def test_a_java_that_is_named_and_does_not_run_is_a_usage_error(
 
 def test_a_zookeeper_home_without_jars_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KCONTROLLER_ZOOKEEPER_HOME", str(tmp_path))
-    with pytest.raises(EnvironmentError_, match=r"holds no zookeeper-\*\.jar"):
+    with pytest.raises(EnvironmentFailure, match=r"holds no zookeeper-\*\.jar"):
         zookeeper_classpath()
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.end_session import close_session
-from pytest_kcontroller.errors import EnvironmentError_
+from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.fixtures.zookeeper import TestZooKeeper
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.zookeeper.kazoo_session import KazooConnector, KazooSession
@@ -56,7 +56,7 @@ def test_a_session_that_has_ended_before_is_an_error(zookeeper: TestZooKeeper) -
     async def main() -> None:
         session, _over = await opened(zookeeper)
         await session.close()
-        with pytest.raises(EnvironmentError_, match="it had ended before the second client could resume it"):
+        with pytest.raises(EnvironmentFailure, match="it had ended before the second client could resume it"):
             await close_session(zookeeper.server, session.session_id, session.password, timeout_s=scaled(LIMIT_S))
 
     asyncio.run(main())
@@ -69,7 +69,7 @@ def test_a_server_that_closes_each_connection_is_an_error_in_time() -> None:
 
         server = await asyncio.start_server(accept, "127.0.0.1", 0)
         async with server:
-            with pytest.raises(EnvironmentError_, match=r"could not close it within 0.2 s"):
+            with pytest.raises(EnvironmentFailure, match=r"could not close it within 0.2 s"):
                 await close_session(Address(*server.sockets[0].getsockname()[:2]), 7, b"x" * 16, timeout_s=0.2)
 
     asyncio.run(main())

@@ -15,7 +15,7 @@ import pytest
 from pytest_kcontroller.cluster.process.connections import established
 from pytest_kcontroller.cluster.process.links import ZOOKEEPER, Links, start_server
 from pytest_kcontroller.cluster.timing import scaled
-from pytest_kcontroller.errors import EnvironmentError_, StartError
+from pytest_kcontroller.errors import EnvironmentFailure, StartError
 from pytest_kcontroller.model.cluster import Address
 
 LIMIT_S = 10
@@ -246,14 +246,14 @@ async def test_established_lists_what_a_process_opened_and_not_what_it_accepted(
         (opened,) = [one for one in established(os.getpid()) if one not in before]
         assert opened == (Address(*pair.client_writer.get_extra_info("sockname")), Address.parse(address))
         pair.close()
-    with pytest.raises(EnvironmentError_, match="process 999999999 cannot be seen"):
+    with pytest.raises(EnvironmentFailure, match="process 999999999 cannot be seen"):
         established(999_999_999)
 
 
 @asyncio_run
 async def test_an_unknown_link_is_an_error_and_stop_is_idempotent(tmp_path: Path) -> None:
     async with cluster(tmp_path) as (links, _, _):
-        with pytest.raises(EnvironmentError_, match="no link from 0 to 7 on the plane control"):
+        with pytest.raises(EnvironmentFailure, match="no link from 0 to 7 on the plane control"):
             await links.cut("0", "7", "control")
         await links.stop()
         await links.stop()

@@ -6,7 +6,7 @@ from typing import Any
 
 from pytest_kcontroller.cluster.capabilities import HOLDS
 from pytest_kcontroller.cluster.contract import Cluster
-from pytest_kcontroller.errors import EnvironmentError_, KControllerError, UsageError
+from pytest_kcontroller.errors import EnvironmentFailure, KControllerError, UsageError
 from pytest_kcontroller.runtime.holds import BEFORE_STATE_WRITE
 
 DEAD, ALIVE, UNKNOWN = 1, 0, 7
@@ -18,8 +18,8 @@ EXPECTED = {
     ("terminate", DEAD): (UsageError, "node 1 does not run, so it cannot get SIGTERM\n  -> restart it first"),
     ("stop_node", DEAD): (UsageError, "node 1 does not run, so it cannot get SIGTERM\n  -> restart it first"),
     ("pause", DEAD): (UsageError, "node 1 does not run, so it cannot get SIGSTOP\n  -> restart it first"),
-    ("hold", DEAD): (EnvironmentError_, "node 1 does not answer"),
-    ("expire_session_server", DEAD): (EnvironmentError_, "node 1 has no session that could be closed"),
+    ("hold", DEAD): (EnvironmentFailure, "node 1 does not answer"),
+    ("expire_session_server", DEAD): (EnvironmentFailure, "node 1 has no session that could be closed"),
     ("restart", ALIVE): (UsageError, "node 0 runs already\n  -> stop or kill it first"),
 }
 

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_kcontroller.cluster.capabilities import OPTIONAL, REPORTS
 from pytest_kcontroller.cluster.contract import ZOOKEEPER, Cluster, NodeSession
-from pytest_kcontroller.errors import EnvironmentError_, NotOnThisBackend
+from pytest_kcontroller.errors import EnvironmentFailure, NotOnThisBackend
 
 LIMIT_S = 20
 ASKED_MS = 100
@@ -95,7 +95,7 @@ def test_a_node_that_has_ended_has_none_and_a_new_process_has_its_own(on_backend
         assert old is not None
         await cluster.kill(1)
         assert cluster.session(1) is None
-        with pytest.raises(EnvironmentError_, match="node 1 has no session that could be closed"):
+        with pytest.raises(EnvironmentFailure, match="node 1 has no session that could be closed"):
             await cluster.expire_session_server(1)
         assert [session.session_id for session in cluster.sessions(1)] == [old.session_id]
         await cluster.restart(1)

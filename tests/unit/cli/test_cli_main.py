@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_kcontroller import cli
-from pytest_kcontroller.errors import EnvironmentError_, UsageError
+from pytest_kcontroller.errors import EnvironmentFailure, UsageError
 
 
 def _raises(error: BaseException) -> Callable[[Any], int]:
@@ -27,7 +27,7 @@ def _raises(error: BaseException) -> Callable[[Any], int]:
         (lambda _: 0, 0, ""),
         (lambda _: 4, 4, ""),
         (_raises(UsageError("no such key", where="a.toml:3", hint="use another")), 2, "a.toml:3: no such key"),
-        (_raises(EnvironmentError_("a port is taken")), 6, "a port is taken"),
+        (_raises(EnvironmentFailure("a port is taken")), 6, "a port is taken"),
         (_raises(KeyboardInterrupt()), 130, "interrupted"),
         (_raises(ZeroDivisionError("oops")), 3, "internal error: ZeroDivisionError: oops"),
     ],

@@ -1,0 +1,27 @@
+"""What can be raised: by whose fault, with which exit status, and under which names."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_kcontroller import errors
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        (errors.KControllerError, 3),
+        (errors.UsageError, 2),
+        (errors.MissingExtraError, 2),
+        (errors.NotOnThisBackend, 2),
+        (errors.EnvironmentFailure, 6),
+        (errors.StartError, 6),
+    ],
+)
+def test_an_error_has_the_exit_status_of_whose_fault_it_is(kind: type[errors.KControllerError], status: int) -> None:
+    assert kind.exit_status == status
+
+
+def test_an_environment_failure_can_be_caught_by_its_former_name() -> None:
+    with pytest.raises(errors.EnvironmentError_, match=r"^node 1: it did not end\n  -> look at its log$"):
+        raise errors.EnvironmentFailure("it did not end", where="node 1", hint="look at its log")
