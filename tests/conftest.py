@@ -2,4 +2,10 @@
 
 from __future__ import annotations
 
+from hypothesis import settings
+
 pytest_plugins = ["pytester"]
+
+# How long an example takes says how busy the machine is: speed is measured in benchmarks/.
+settings.register_profile("kcontroller", deadline=None)
+settings.load_profile("kcontroller")

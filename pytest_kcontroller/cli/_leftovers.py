@@ -18,10 +18,10 @@ from pathlib import Path
 
 import psutil
 
+from pytest_kcontroller.cluster.children.processes import VARIABLE, Leftover, leftovers, owner_lives
 from pytest_kcontroller.cluster.docker.containers import leftover_containers, remove_container
 from pytest_kcontroller.cluster.process.links import ToxiproxyClient
 from pytest_kcontroller.cluster.process.node import short_temporary
-from pytest_kcontroller.cluster.process.processes import VARIABLE, Leftover, leftovers, owner_lives
 from pytest_kcontroller.cluster.process.shared_proxies import leftover_proxies
 from pytest_kcontroller.errors import EnvironmentFailure, MissingExtraError
 

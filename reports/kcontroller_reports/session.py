@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_kcontroller.cluster.children.processes import session_directory
 from pytest_kcontroller.cluster.java import find_java
-from pytest_kcontroller.cluster.process.processes import session_directory
 from pytest_kcontroller.errors import EnvironmentFailure, MissingExtraError
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from pytest_kcontroller.cluster.process.processes import VARIABLE, host, owner_lives, start_guard
+from pytest_kcontroller.cluster.children.processes import VARIABLE, host, owner_lives, start_guard
 from pytest_kcontroller.errors import EnvironmentFailure, MissingExtraError
 from pytest_kcontroller.model.cluster import Address
 

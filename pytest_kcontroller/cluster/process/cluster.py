@@ -10,12 +10,12 @@ from typing import Any, Self
 
 from pytest_kcontroller.cluster.admin import AdminSession
 from pytest_kcontroller.cluster.capabilities import HOLDS, REPORTS, NodeStatus
+from pytest_kcontroller.cluster.children.processes import temporary_name
 from pytest_kcontroller.cluster.contract import ZOOKEEPER, NodeSession
 from pytest_kcontroller.cluster.misuse import unknown_node
 from pytest_kcontroller.cluster.observed import ClusterSettings, ObservedCluster, gather_all, status_of
 from pytest_kcontroller.cluster.process.links import Links
 from pytest_kcontroller.cluster.process.node import NodeProcess, short_temporary
-from pytest_kcontroller.cluster.process.processes import temporary_name
 from pytest_kcontroller.cluster.process.session_relays import SessionRelays
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.end_session import close_session

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
-from pytest_kcontroller.cluster.process.processes import Supervised
+from pytest_kcontroller.cluster.children.processes import Supervised
 from pytest_kcontroller.cluster.process.shared_proxies import prefix
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure, MissingExtraError, StartError

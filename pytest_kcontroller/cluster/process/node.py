@@ -15,8 +15,8 @@ from typing import Any
 
 import psutil
 
+from pytest_kcontroller.cluster.children.processes import Supervised, temporary_name
 from pytest_kcontroller.cluster.misuse import not_running, running_already
-from pytest_kcontroller.cluster.process.processes import Supervised, temporary_name
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure, StartError
 from pytest_kcontroller.node.control import LONGEST_PATH, ControlClient, ControlError

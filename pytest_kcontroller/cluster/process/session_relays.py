@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+from pytest_kcontroller.cluster.children.processes import Supervised
 from pytest_kcontroller.cluster.contract import NodeSession
-from pytest_kcontroller.cluster.process.processes import Supervised
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import StartError
 from pytest_kcontroller.model.cluster import Address

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from pytest_kcontroller.cluster.process.processes import host, owner_lives, session_id
+from pytest_kcontroller.cluster.children.processes import host, owner_lives, session_id
 
 NAME = re.compile(r"kcontroller-(\d+-\d+)-([0-9a-f]{8})-\d+(-[0-9a-z]+){3}")
 """Session, machine, number of the cluster in its session, link."""

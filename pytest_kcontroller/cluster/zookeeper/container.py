@@ -7,8 +7,8 @@ import secrets
 from pathlib import Path
 from typing import Self
 
+from pytest_kcontroller.cluster.children.processes import session_id
 from pytest_kcontroller.cluster.docker.containers import Contained, ContainerSpec
-from pytest_kcontroller.cluster.process.processes import session_id
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.server import JVM_OPTIONS, MAX_SESSION_MS, SNAP_COUNT, TICK_MS, ZooKeeper
 from pytest_kcontroller.errors import StartError

@@ -37,7 +37,7 @@ def test_fixtures_run_on_a_container(pytester: pytest.Pytester, options: list[st
         """
         import os
         from pytest_kcontroller.cluster.docker.containers import SESSION_LABEL, engine
-        from pytest_kcontroller.cluster.process.processes import session_id
+        from pytest_kcontroller.cluster.children.processes import session_id
 
         def count():
             with engine() as client:

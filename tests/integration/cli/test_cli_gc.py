@@ -18,6 +18,7 @@ import pytest
 
 from pytest_kcontroller.cli import _leftovers, main
 from pytest_kcontroller.cli._leftovers import Item
+from pytest_kcontroller.cluster.children.processes import VARIABLE, session_id, temporary_name
 from pytest_kcontroller.cluster.docker.containers import (
     HOST_LABEL,
     SESSION_LABEL,
@@ -26,7 +27,6 @@ from pytest_kcontroller.cluster.docker.containers import (
     leftover_containers,
     remove_container,
 )
-from pytest_kcontroller.cluster.process.processes import VARIABLE, session_id, temporary_name
 from pytest_kcontroller.cluster.process.shared_proxies import prefix
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure
@@ -61,7 +61,7 @@ def dead() -> str:
     command = [
         sys.executable,
         "-c",
-        "from pytest_kcontroller.cluster.process.processes import session_id; print(session_id())",
+        "from pytest_kcontroller.cluster.children.processes import session_id; print(session_id())",
     ]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
@@ -193,7 +193,7 @@ def test_a_dead_sessions_container_is_removed_and_a_living_ones_is_not(
 LINKS = """
 import asyncio, pathlib, sys
 from pytest_kcontroller.cluster.process.links import Links
-from pytest_kcontroller.cluster.process.processes import session_id
+from pytest_kcontroller.cluster.children.processes import session_id
 from pytest_kcontroller.model.cluster import Address
 
 async def main():

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from pytest_kcontroller.cluster.children.processes import session_id
 from pytest_kcontroller.cluster.docker.containers import (
     HOST_LABEL,
     SESSION_LABEL,
@@ -24,7 +25,6 @@ from pytest_kcontroller.cluster.docker.containers import (
     leftover_containers,
     remove_container,
 )
-from pytest_kcontroller.cluster.process.processes import session_id
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.container import ContainerZooKeeper
 from pytest_kcontroller.errors import EnvironmentFailure, StartError

@@ -16,14 +16,14 @@ from typing import Any
 import psutil
 import pytest
 
-from pytest_kcontroller.cluster.process.processes import VARIABLE, Supervised, leftovers, session_directory, session_id
+from pytest_kcontroller.cluster.children.processes import VARIABLE, Supervised, leftovers, session_directory, session_id
 from pytest_kcontroller.cluster.timing import scaled
 
 LIMIT_S = 15
 
 OWNER = """
 import asyncio, json, os, pathlib, signal, sys
-from pytest_kcontroller.cluster.process.processes import Supervised
+from pytest_kcontroller.cluster.children.processes import Supervised
 
 async def main(at):
     trash = at / "trash"
@@ -46,7 +46,7 @@ asyncio.run(main(pathlib.Path(sys.argv[1])))
 
 STARTING = """
 import asyncio, pathlib, sys
-from pytest_kcontroller.cluster.process.processes import Supervised, session_directory
+from pytest_kcontroller.cluster.children.processes import Supervised, session_directory
 
 async def main(at):
     with session_directory() as directory:
