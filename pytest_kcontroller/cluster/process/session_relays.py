@@ -93,9 +93,8 @@ class SessionRelays:
 
     async def _ready(self, log: Path, command: str) -> None:
         loop = asyncio.get_running_loop()
-        began = loop.time()
+        began, phase = loop.time(), "no answer"
         while (seconds := loop.time() - began) < scaled(START_S):
-            phase = "no answer"
             if self._process.returncode is not None:
                 phase = f"it ended with status {self._process.returncode}"
                 break
