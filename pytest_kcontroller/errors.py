@@ -5,7 +5,8 @@
     │   ├── MissingExtraError   2  an optional part is not installed
     │   └── NotOnThisBackend    2  this backend cannot have what was asked of it
     └── EnvironmentFailure      6  something outside did not do what it should: a port, a server, a node, a fault
-        └── StartError          6  a process did not become ready; carries its last log lines
+        ├── StartError          6  a process did not become ready; carries its last log lines
+        └── WaitTimeoutError    6  what was waited for did not come; also a TimeoutError
 
 Each message says what happened, where, and what to do. Nothing here imports anything of ours.
 """
@@ -72,6 +73,14 @@ class StartError(EnvironmentFailure):
             where=str(log),
             hint=f"{hint + '; ' if hint else ''}start it by hand: {command}\nlast lines of its log:\n{tail}",
         )
+
+
+class WaitTimeoutError(EnvironmentFailure, TimeoutError):
+    """What was waited for did not come in time; the first line says what was seen last."""
+
+    def __init__(self, what: str, *, seen: str | None, timeout_s: float, look_at: Path) -> None:
+        """`what` was to be true, `seen` is why it was not at the last look; there is more in `look_at`."""
+        super().__init__(f"not within {timeout_s:g} s: {what}: {seen}", hint=f"more is in {look_at}")
 
 
 def _sentence(what: str, where: str, hint: str) -> str:

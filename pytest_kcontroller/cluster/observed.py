@@ -18,7 +18,7 @@ from pytest_kcontroller.cluster.capabilities import REPORTS, Capability, NodeSta
 from pytest_kcontroller.cluster.contract import NodeSession
 from pytest_kcontroller.cluster.topics import assign, write_topic
 from pytest_kcontroller.cluster.tree import Tree, read_leader, read_tree, reported_otherwise, unsettled
-from pytest_kcontroller.errors import EnvironmentFailure, NotOnThisBackend
+from pytest_kcontroller.errors import EnvironmentFailure, NotOnThisBackend, WaitTimeoutError
 from pytest_kcontroller.model.cluster import TopicPartition
 from pytest_kcontroller.model.history import StrategyBadAnswer
 from pytest_kcontroller.plugin.manager import Plugins, load_plugins
@@ -195,7 +195,7 @@ class ObservedCluster(ABC):
                         return
                     await asyncio.sleep(POLL_S)
         except TimeoutError:
-            raise EnvironmentFailure(f"not within {timeout_s:g} s: {what}: {why}", where=str(self.directory)) from None
+            raise WaitTimeoutError(what, seen=why, timeout_s=timeout_s, look_at=self.directory) from None
 
     async def wait_for_controller(self, *, other_than: int | None = None, timeout_s: float) -> int:
         found: list[int] = []
