@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pytest_kcontroller.controller.events.broker_change import BrokerChange
 from pytest_kcontroller.controller.events.event import TermEvent
 from pytest_kcontroller.controller.loading import read_brokers
 from pytest_kcontroller.controller.term import Term
@@ -20,6 +21,8 @@ class BrokerModifications(TermEvent):
 
     async def act(self, term: Term) -> None:
         known, now = term.context.brokers.get(self.broker), (await read_brokers(term, [self.broker])).get(self.broker)
+        if known is None and now is not None:  # nobody could read its registration until now
+            await BrokerChange().act(term)
         if known is None or now is None or now.epoch != known.epoch or now == known:
             return
         term.channels.remove(now.id)

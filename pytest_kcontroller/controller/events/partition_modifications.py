@@ -15,7 +15,7 @@ class PartitionModifications(TermEvent):
     """Source: KafkaController.processPartitionModifications. Only this topic is read; new partitions are created.
 
     A topic that is deleted comes here too: if it has been made again meanwhile, TopicChange will see nothing new in its
-    name, and nobody else would watch it.
+    name, and nobody else would watch it. So does one that is not known, since nobody could read its znode until now.
     """
 
     topic: str
@@ -25,9 +25,9 @@ class PartitionModifications(TermEvent):
 
     async def act(self, term: Term) -> None:
         context = term.context
-        if not context.has_topic(self.topic):
-            return
         for topic in await read_topics(term, [self.topic]):
+            if context.topic_id(topic.name) not in (None, topic.topic_id):
+                context.drop_topic(topic.name)  # another id is another topic (KIP-516), and it has no states yet
             context.add_topic(topic.name, topic.topic_id)
             known = frozenset(tp.partition for tp in context.partitions_of(topic.name))
             added = {number: replicas for number, replicas in topic.partitions.items() if number not in known}

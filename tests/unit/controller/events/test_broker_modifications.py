@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pytest_kcontroller.zookeeper.session import SetData
 from tests.tools.controller_box import ControllerBox
 
 
@@ -31,3 +32,15 @@ def test_it_is_still_watched_afterwards(box: ControllerBox) -> None:
     box.forget()
     box.move_broker(2, 9999)
     assert box.terms[-1].brokers[2].address.port == 9999
+
+
+def test_a_broker_whose_registration_can_be_read_at_last_is_a_new_one(box: ControllerBox) -> None:
+    box.create_topic("t", [[3]])
+    good = box.data("/brokers/ids/3")
+    assert good is not None
+    box.write(SetData("/brokers/ids/3", b"{"))
+    box.start()
+    assert 3 not in box.terms[-1].brokers
+    box.write(SetData("/brokers/ids/3", good))
+    assert box.terms[-1].brokers[3].epoch == box.broker_epoch(3)
+    assert box.state("t-0").leader == 3

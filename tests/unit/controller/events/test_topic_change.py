@@ -83,6 +83,32 @@ def test_a_topic_that_has_been_made_again_starts_anew(box: ControllerBox) -> Non
     assert all(sent.entries["t-0"].is_new for sent in box.sent("LeaderAndIsr"))
 
 
+def test_a_topic_that_is_made_again_before_anybody_looks_is_another_one(box: ControllerBox) -> None:
+    """KIP-516: its id says so. The names of all topics are as before."""
+    box.create_topic("t", [[1, 2]])
+    box.start()
+    with box.paused():
+        box.write(
+            *[
+                Delete(f"/brokers/topics/t{path}")
+                for path in ("/partitions/0/state", "/partitions/0", "/partitions", "")
+            ]
+        )
+        box.create_topic("t", [[2, 1], [1, 3]], topic_id="AAAAAAAAAAAAAAAAAAAAAQ")
+    assert (box.state("t-0").leader, box.state("t-0").leader_epoch) == (2, 0)
+    assert (box.state("t-1").leader, box.state("t-1").isr) == (1, (1, 3))
+
+
+def test_a_topic_that_can_be_read_at_last_is_a_new_one(box: ControllerBox) -> None:
+    box.create_topic("t", [[1, 2]])
+    good = box.data("/brokers/topics/t")
+    assert good is not None
+    box.write(SetData("/brokers/topics/t", b"{"))
+    box.start()
+    box.write(SetData("/brokers/topics/t", good))
+    assert box.state("t-0") == FIRST
+
+
 def test_a_topic_without_an_id_gets_one_once(box: ControllerBox) -> None:
     """KIP-516; tools of before Kafka 2.8 give none."""
     box.start()
