@@ -30,6 +30,7 @@ ORDERED = {
     "dict",
     "deque",
     "chain",
+    "fromkeys",
     "join",
     "extend",
 }
@@ -158,7 +159,7 @@ class _Scope:
         harmless = {id(part) for node in self._nodes for part in _orderless(node)}
         for node in self._nodes:
             match node:
-                case ast.For(iter=source) | ast.AsyncFor(iter=source):
+                case ast.For(iter=source) | ast.AsyncFor(iter=source) | ast.YieldFrom(value=source):
                     yield from self._if_set(source)
                 case ast.ListComp() | ast.DictComp() | ast.GeneratorExp() if id(node) not in harmless:
                     for generator in node.generators:

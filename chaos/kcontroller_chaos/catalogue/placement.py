@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from kcontroller_chaos.catalogue.key import REQUIRED, Key
+from pytest_kcontroller.model.history import LeaderElected
 
 DAY_S = 86_400
 TARGETS = ("controller", "new-controller", "others", "random", "any", "node:N", "leader-of:TOPIC-N")
 POINTS = ("write", "written", "request")
 """Crash points, which only simulated time has (pytest_kcontroller/sim/crash_points.py): `write:3` is the third one."""
-EVENTS = ("epoch.changed", "leader.elected")
+EVENTS = ("epoch.changed", LeaderElected.kind)
 TRIGGERS = ("observed:FAULT", "healed:FAULT", "answered:FAULT", *EVENTS, *(f"{point}:N" for point in POINTS))
 
 FAULT_KEYS = (

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pytest_kcontroller.model.text import in_words, printable
+from pytest_kcontroller.model.text import in_words, printable, printable_lines
 from pytest_kcontroller.runtime.real import RunStart
 
 FACTS = ("expected", "seen", "where", "witness")
@@ -48,7 +48,8 @@ def failures(verdicts: Mapping[str, Any], windows: Iterable[Mapping[str, Any]]) 
         if str(fault["status"]).startswith("not-"):
             name = f"{fault['id']} ({fault['kind']}{':' + fault['mode'] if fault['mode'] else ''})"
             blocks.append(
-                f"fault {name}: {fault.get('why') or fault['status']}" + _around(around.get(("fault", fault["id"])))
+                f"fault {name}: {printable(str(fault.get('why') or fault['status']))}"
+                + _around(around.get(("fault", fault["id"])))
             )
     return "\n\n".join(blocks)
 
@@ -70,7 +71,8 @@ def logs(directory: Path, start: RunStart, from_us: int, to_us: int) -> list[tup
         shown = list(_between(kept, start, from_us, to_us)) if any(map(_TIME.match, kept)) else kept
         if shown:
             count = f"the last {LOG_LINES} of {len(shown)}" if len(shown) > LOG_LINES else f"{len(shown)}"
-            sections.append((f"{path.name}: {count} lines of that time", "\n".join(shown[-LOG_LINES:])))
+            text = printable_lines("\n".join(shown[-LOG_LINES:]))  # a node's log has what a plugin raised
+            sections.append((f"{path.name}: {count} lines of that time", text))
     return sections
 
 

@@ -12,24 +12,24 @@ from __future__ import annotations
 
 from kcontroller_chaos.feed import Event, Feed
 from kcontroller_chaos.history.transactions import ZkTxn
-from pytest_kcontroller.model.history import FaultApplied
+from pytest_kcontroller.model.history import FaultApplied, FaultHealed, FaultObserved, LeaderElected
 from pytest_kcontroller.zookeeper.session import BadVersionError
 from pytest_kcontroller.zookeeper.znodes import CONTROLLER_EPOCH, parse_state_path
 
 WRITES = ("create", "create2", "set")
+STEPS = {"observed": FaultObserved.kind, "healed": FaultHealed.kind}
 
 
 async def wait_for(trigger: str, feed: Feed, *, since: int) -> None:
     """Returns when it has happened at or after the feed's position `since`. Raises ValueError for an unknown name."""
     name, _, fault = trigger.partition(":")
-    if name in ("observed", "healed"):
-        kind = f"fault.{name}"
+    if (kind := STEPS.get(name)) is not None:
         await feed.wait(lambda e: e["kind"] == kind and e["fault"] == fault)
     elif name == "answered":
         await _answered(feed, fault)
     elif name == "epoch.changed":
         await feed.wait(changes_epoch, since=since)
-    elif name == "leader.elected":
+    elif name == LeaderElected.kind:
         await feed.wait(lambda e: e["kind"] == name, since=since)
     else:
         raise ValueError(f"no trigger {trigger!r}")
