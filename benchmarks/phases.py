@@ -17,6 +17,15 @@ from contextlib import contextmanager
 from typing import Any
 
 OTHER = "other"
+ADDITIONS = 10_000_000
+
+
+def additions_s() -> float:
+    """CPU seconds of ten million additions: how fast the core is now."""
+    began, total = time.process_time(), 0
+    for _ in range(ADDITIONS):
+        total += 1  # noqa: SIM113 - the loop is what is measured
+    return time.process_time() - began
 
 
 class Phases:
