@@ -9,6 +9,7 @@ Flexible versions (KIP-482) write lengths plus one as varints, 0 is null, and en
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from struct import Struct
 from typing import Any, TypeVar
 
@@ -25,6 +26,8 @@ _SHORT_VARINTS = tuple(bytes([n]) for n in range(0x80))
 _VARINT_BITS = 35
 """Five bytes of seven bits: what a 32-bit number takes at most."""
 _SHORT_ARRAY = 16
+_ARRAYS = 16_384
+"""So many different arrays are remembered, for each type of numbers and message."""
 _LENGTH = Struct(">i")
 _STRING_LENGTH = Struct(">h")
 
@@ -108,14 +111,18 @@ def read_plain_string(data: bytes, at: int) -> tuple[str, int]:
 
 
 class Numbers:
-    """Compact arrays of numbers of one type, which are packed at once. `code` is that of the struct module."""
+    """Compact arrays of numbers of one type, which are packed at once. `code` is that of the struct module.
+
+    Tuples: the same few lists of replicas are many partitions' own, so the bytes of an array are remembered.
+    """
 
     def __init__(self, code: str) -> None:
         self._code, self._size = code, Struct(f">{code}").size
         self._pack = tuple(Struct(f">B{n}{code}").pack for n in range(_SHORT_ARRAY))
         self._unpack = tuple(Struct(f">{n}{code}").unpack_from for n in range(_SHORT_ARRAY))
+        self.encode = lru_cache(maxsize=_ARRAYS)(self._encode)
 
-    def encode(self, numbers: Sequence[Any]) -> bytes:
+    def _encode(self, numbers: tuple[Any, ...]) -> bytes:
         if (length := len(numbers)) < _SHORT_ARRAY:
             return self._pack[length](length + 1, *numbers)
         return varint(length + 1) + Struct(f">{length}{self._code}").pack(*numbers)

@@ -67,9 +67,14 @@ class ReplicaMachine:
     async def _online(self, broker: int, tps: Sequence[TopicPartition], batch: Batch) -> dict[TopicPartition, Why]:
         """A New replica has had its LeaderAndIsr already; any other is sent its state, if there is one."""
         leadership, states = self._context.leadership, self._context.replica_states(broker)
-        for tp in tps:
-            if states.get(tp) is not ReplicaState.NEW and (state := leadership.get(tp)) is not None:
-                batch.leader_and_isr((broker,), tp, state, is_new=False)
+        batch.leader_and_isr_of(
+            broker,
+            {
+                tp: state
+                for tp in tps
+                if states.get(tp) is not ReplicaState.NEW and (state := leadership.get(tp)) is not None
+            },
+        )
         self._context.set_replica_state(broker, tps, ReplicaState.ONLINE)
         return {}
 
