@@ -92,7 +92,7 @@ class FaultPlayer:
         given: Any = await self.fault.observe(self.on)
         if not isinstance(given, dict):
             raise TypeError(f"it gave {shown(given)}, not a dict of what was seen")
-        read = json.loads(json.dumps(given))
+        read = json.loads(json.dumps(given, allow_nan=False))
         return {str(name): value for name, value in read.items()}
 
     def _within_s(self) -> float:

@@ -55,6 +55,7 @@ target = "random"
         ("kct_own_timeout", {"inject": "raise TimeoutError"}, "injected", "its inject raised TimeoutError"),
         ("kct_none", {"observe": "return None"}, "observed", "it gave None, not a dict of what was seen"),
         ("kct_json", {"observe": "return {'a': object()}"}, "observed", "is not JSON serializable"),
+        ("kct_nan", {"observe": "return {'a': float('nan')}"}, "observed", "are not JSON compliant"),
         ("kct_observe", {"observe": "return 1 / 0"}, "observed", "its observe raised ZeroDivisionError"),
         ("kct_heal", {"heal": "return {}['gone']"}, "healed", "its heal raised KeyError: 'gone'"),
     ],
