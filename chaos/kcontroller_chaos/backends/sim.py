@@ -90,7 +90,7 @@ class SimRun(Run):
         return [*self._world.events, *SeenTxns(self._world.zookeeper.txns).poll()]
 
     def history(self) -> History:
-        return in_order(json.loads(json.dumps(self.events)))  # as lines are read: a tuple is a list
+        return in_order(json.loads(encoded(event)) for event in self.events)  # as lines are read: a tuple is a list
 
     async def stop(self) -> None:
         if self._cluster is not None:
