@@ -17,14 +17,14 @@ from contextlib import contextmanager
 from typing import Any
 
 OTHER = "other"
-ADDITIONS = 10_000_000
+ADDITIONS = compile("n = 0\nfor i in range(10_000_000): n += 1", "additions", "exec")
+"""As a module's own code, not a function's, which is twice as fast."""
 
 
 def additions_s() -> float:
     """CPU seconds of ten million additions: how fast the core is now."""
-    began, total = time.process_time(), 0
-    for _ in range(ADDITIONS):
-        total += 1  # noqa: SIM113 - the loop is what is measured
+    began = time.process_time()
+    exec(ADDITIONS, {})
     return time.process_time() - began
 
 

@@ -15,6 +15,7 @@ from operator import itemgetter
 
 from pytest_kcontroller.controller.context import Context
 from pytest_kcontroller.model.cluster import UNKNOWN_EPOCH, Broker, LeaderAndIsr, TopicPartition
+from pytest_kcontroller.model.values import maker
 from pytest_kcontroller.wire.codec import encode_once
 from pytest_kcontroller.wire.messages import (
     LeaderAndIsrLiveLeader,
@@ -35,6 +36,9 @@ from pytest_kcontroller.wire.topic_ids import topic_uuid
 PLAINTEXT = 0
 BrokerRequest = LeaderAndIsrRequest | UpdateMetadataRequest | StopReplicaRequest
 
+_make_leader_and_isr = maker(LeaderAndIsrPartitionState)
+_make_update_metadata = maker(UpdateMetadataPartitionState)
+_make_stop_replica = maker(StopReplicaPartitionState)
 _TOPIC = itemgetter(0)
 """Of a partition; it costs a third of the attribute."""
 
@@ -140,7 +144,7 @@ class Batch:
         if made is not None and made[0] is state and made[1].is_new == is_new:
             return made[1]
         assignment = self._context.assignments[tp]
-        entry = LeaderAndIsrPartitionState(
+        entry = _make_leader_and_isr(
             partition_index=tp.partition,
             controller_epoch=state.controller_epoch,
             leader=state.leader,
@@ -182,7 +186,7 @@ class Batch:
 
     def _metadata_entry(self, tp: TopicPartition, state: LeaderAndIsr) -> UpdateMetadataPartitionState:
         replicas = self._context.assignments[tp].replicas
-        return UpdateMetadataPartitionState(
+        return _make_update_metadata(
             partition_index=tp.partition,
             controller_epoch=state.controller_epoch,
             leader=state.leader,
@@ -206,7 +210,7 @@ class Batch:
                 StopReplicaTopicState(
                     topic_name=topic,
                     partition_states=[
-                        StopReplicaPartitionState(
+                        _make_stop_replica(
                             partition_index=tp.partition,
                             leader_epoch=leadership[tp].leader_epoch if tp in leadership else UNKNOWN_EPOCH,
                             delete_partition=stopped[tp],

@@ -7,12 +7,13 @@ brokers share a Python process (simulated time), such a body is read once for al
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from pytest_kcontroller.wire.errors import MalformedMessageError
-from pytest_kcontroller.wire.message import Entry, Layout, Message
+from pytest_kcontroller.wire.message import Entry, Message, Write
 from pytest_kcontroller.wire.messages import UpdateMetadataRequest
 
 E = TypeVar("E", bound=Entry)
@@ -26,8 +27,8 @@ _SHARED = 32
 _SHARED_BYTES = 64 * 1024
 """So many decoded requests are remembered, and none that is longer: it would be memory for nothing in a real broker."""
 
-_NEWEST: dict[type[Entry], Layout] = {}
-"""To find the newest version anew for each entry would cost a tenth of its bytes."""
+_NEWEST: dict[type[Entry], Callable[[Any, Write], None]] = {}
+"""Its encoder. To find the newest version anew for each entry would cost a tenth of its bytes."""
 
 
 def encode(message: Message, version: int) -> bytes:
@@ -43,15 +44,14 @@ def encode_once(entry: E) -> E:
     Requests are sent in the newest version; in any other the bytes are not used.
     """
     parts: list[bytes] = []
-    _newest(type(entry)).encode(entry, parts.append)
+    (_NEWEST.get(type(entry)) or _newest(type(entry)))(entry, parts.append)
     entry.encoded = b"".join(parts)
     return entry
 
 
-def _newest(kind: type[Entry]) -> Layout:
-    if (layout := _NEWEST.get(kind)) is None:
-        layout = _NEWEST[kind] = kind.LAYOUTS[max(kind.LAYOUTS)]
-    return layout
+def _newest(kind: type[Entry]) -> Callable[[Any, Write], None]:
+    encoder = _NEWEST[kind] = kind.LAYOUTS[max(kind.LAYOUTS)].encode
+    return encoder
 
 
 def decode(kind: type[M], data: bytes, version: int, at: int = 0) -> M:

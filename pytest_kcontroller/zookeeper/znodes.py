@@ -13,7 +13,15 @@ from functools import lru_cache
 from typing import Any
 
 from pytest_kcontroller.errors import KControllerError
-from pytest_kcontroller.model.cluster import Address, Assignment, Broker, LeaderAndIsr, TopicPartition, TopicState
+from pytest_kcontroller.model.cluster import (
+    Address,
+    Assignment,
+    Broker,
+    LeaderAndIsr,
+    TopicPartition,
+    TopicState,
+    make_state,
+)
 
 CONTROLLER = "/controller"
 CONTROLLER_EPOCH = "/controller_epoch"
@@ -146,7 +154,7 @@ def decode_state(tp: TopicPartition, data: bytes, version: int) -> LeaderAndIsr:
     if (usual := _USUAL_STATE(data)) is not None:
         controller_epoch, leader, leader_epoch, isr_text, recovering = usual.groups()
         if (isr := _usual_isr(isr_text)) is not None:
-            return LeaderAndIsr(
+            return make_state(
                 leader=int(leader),
                 leader_epoch=int(leader_epoch),
                 isr=isr,

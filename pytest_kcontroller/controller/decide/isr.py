@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from pytest_kcontroller.controller.context import Context
-from pytest_kcontroller.model.cluster import NO_LEADER, LeaderAndIsr, TopicPartition
+from pytest_kcontroller.model.cluster import NO_LEADER, LeaderAndIsr, TopicPartition, make_state
 from pytest_kcontroller.runtime.seams import seam
 from pytest_kcontroller.wire.errors import ErrorCode
 
@@ -64,7 +64,7 @@ def without(
     `epoch`: of the controller. Each keeps the partition epoch that it replaces.
     """
     return {
-        tp: LeaderAndIsr(
+        tp: make_state(
             leader=NO_LEADER if state.leader == broker else state.leader,
             leader_epoch=state.leader_epoch + 1,
             isr=isr_without(state.isr, broker),

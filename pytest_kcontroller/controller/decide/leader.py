@@ -9,19 +9,19 @@ Source: kafka.controller.Election and ZkPartitionStateMachine.initializeLeaderAn
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 from pytest_kcontroller.controller.context import Context
 from pytest_kcontroller.hookspecs import LeaderSelector
-from pytest_kcontroller.model.cluster import INITIAL_LEADER_EPOCH, Assignment, LeaderAndIsr, TopicPartition
+from pytest_kcontroller.model.cluster import INITIAL_LEADER_EPOCH, Assignment, LeaderAndIsr, TopicPartition, make_state
 from pytest_kcontroller.model.election import BrokerTable, ElectionReason, LeaderChoice, PartitionView
 from pytest_kcontroller.model.history import Record, SelectorBadAnswer
 from pytest_kcontroller.model.text import shown
+from pytest_kcontroller.model.values import value
 
 Selectors = Mapping[ElectionReason, LeaderSelector]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Elected:
     """The state to be written, with the partition epoch that it replaces, and the brokers that get a LeaderAndIsr."""
 
@@ -89,7 +89,7 @@ def _view(
 
 
 def _elected(context: Context, tp: TopicPartition, state: LeaderAndIsr, choice: LeaderChoice) -> Elected:
-    elected = LeaderAndIsr(
+    elected = make_state(
         leader=choice.leader,
         leader_epoch=state.leader_epoch + 1,
         isr=choice.isr,
