@@ -46,15 +46,18 @@ class Generated:
 
     def applied(self, current: str) -> str:
         """The file as it should be, from the file as it is. Raises NoSuchPartError."""
-        return self.text() if self.part is None else with_part(current, self.part, self.text())
+        return self.text() if self.part is None else with_part(current, self.part, self.text(), where=self.path)
 
 
-def with_part(page: str, part: str, text: str) -> str:
-    """`page` with `text` between the comments of `part`, after an empty line. Raises NoSuchPartError."""
+def with_part(page: str, part: str, text: str, *, where: str) -> str:
+    """`page` (the file `where`) with `text` between the comments of `part`, after an empty line. Raises NoSuchPartError."""
     place = re.compile(rf"(<!-- generated: {re.escape(part)} -->\n).*?(<!-- end -->\n)", re.DOTALL)
     written, count = place.subn(lambda found: f"{found[1]}\n{text.strip()}\n\n{found[2]}", page)
     if count != 1:
-        raise NoSuchPartError(f"the page has {count} places `<!-- generated: {part} -->` ... `<!-- end -->`, not one")
+        raise NoSuchPartError(
+            f"{where} has {count} places for a generated part, not one: write these two lines where it belongs"
+            f"\n\n<!-- generated: {part} -->\n<!-- end -->"
+        )
     return written
 
 
@@ -106,6 +109,8 @@ def write_all() -> list[str]:
 
 
 if __name__ == "__main__":
-    names = write_all()
+    try:
+        names = write_all()
+    except NoSuchPartError as missing:
+        sys.exit(f"make generated: {missing}")
     print("\n".join(f"written: {name}" for name in names) or f"all {len(FILES)} were as they should be")
-    sys.exit(0)

@@ -13,7 +13,7 @@ from pytest_kcontroller.model.kafka_config import KAFKA_CONFIG
 MOST_NODES = 200
 """Each has an address of its own on loopback: 127.plane.source.target."""
 LONGEST_SESSION_MS = 60_000
-"""What ZooKeeper is set up to grant at most (cluster/zookeeper.py); of a longer one nobody would be told."""
+"""What ZooKeeper is set up to grant at most (cluster/zookeeper); of a longer one nobody would be told."""
 
 ADMIN_ACTIONS = ("create_topic",)
 DRAWN_TARGETS = ("controller", "leader", "random")

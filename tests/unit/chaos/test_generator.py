@@ -197,5 +197,6 @@ def test_what_a_generator_may_do_can_be_replaced_by_nothing(explore: Campaign) -
 
 def test_the_campaign_that_explores_may_do_everything_that_there_is(explore: Campaign) -> None:
     assert explore.generator is not None
-    assert {name.partition(":")[0] for name in explore.generator.faults} == set(load_catalogue(installed=False).kinds)
+    named = {name.partition(":")[0] for name in explore.generator.faults}
+    assert named == set(load_catalogue(installed=False).kinds), "`faults` in chaos/campaigns/explore.toml"
     assert not explore.faults, "it names no bug and reacts to no event"
