@@ -29,11 +29,11 @@ DISK_MB = 200
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`said` is what was found; `how` what to type to get it, or to make it better."""
+    """`found` in words; `how` what to type to get it, or to make it better."""
 
     name: str
     status: str
-    words: str
+    found: str
     how: str = ""
 
 

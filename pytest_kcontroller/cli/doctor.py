@@ -84,7 +84,7 @@ def _text(findings: Mapping[str, Finding], ready: bool) -> list[str]:
     system = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
     lines = [f"pytest-kcontroller {__version__}, {system}", "", "What is here:"]
     width = max(map(len, findings)) + 8
-    lines += labelled([(f"{f.status:<8}{f.name}".ljust(width), f.words) for f in findings.values()], indent="  ")
+    lines += labelled([(f"{f.status:<8}{f.name}".ljust(width), f.found) for f in findings.values()], indent="  ")
     lines += ["", "What can run:"]
     rows = []
     for feature in FEATURES:

@@ -16,6 +16,7 @@ import pluggy
 import psutil
 import pytest
 
+import kcontroller_chaos
 import kcontroller_plugins
 import pytest_kcontroller
 from pytest_kcontroller.cli._probes import MISSING, PROBES, _safely
@@ -80,7 +81,7 @@ def test_what_a_cluster_cannot_do_without_is_status_6(
     assert done.returncode == 6
     found = findings(done)[finding]
     assert found["status"] == "missing"
-    assert says in found["said"]
+    assert says in found["found"]
     assert how in found["how"]
     lacking = {f["name"] for f in json.loads(done.stdout)["features"] if finding in f["lacks"]}
     assert lacking >= CLUSTER
@@ -97,7 +98,7 @@ def test_too_few_descriptors_are_named_with_the_command() -> None:
     done = doctor("--json", limit=limit)
     assert done.returncode == 6
     found = findings(done)["descriptors"]
-    assert found["said"].startswith("100 for a process")
+    assert found["found"].startswith("100 for a process")
     assert found["how"] == "ulimit -n 4096"
 
 
@@ -119,13 +120,13 @@ def test_a_broken_plugin_is_found(tmp_path: Path) -> None:
     done = doctor("--json", PYTHONPATH=str(tmp_path))
     assert done.returncode == 6
     found = findings(done)["plugins"]
-    assert "kct_is_not_there" in found["said"]
+    assert "kct_is_not_there" in found["found"]
     assert found["how"] == "kcontroller plugins list"
 
 
 def test_without_the_extras_each_is_named(tmp_path: Path) -> None:
     """A Python that has only what the bare installation has: no site-packages, links to those packages."""
-    for package in (pluggy, psutil, pytest_kcontroller, kcontroller_plugins):
+    for package in (pluggy, psutil, pytest_kcontroller, kcontroller_plugins, kcontroller_chaos):
         folder = Path(str(package.__file__)).parent
         (tmp_path / folder.name).symlink_to(folder)
     bare = [sys.executable, "-S", *PROGRAM[1:], "doctor", "--json"]
@@ -146,4 +147,4 @@ def test_a_probe_that_fails_is_a_finding() -> None:
 
     found = _safely(("odd", fails))
     assert (found.name, found.status) == ("odd", MISSING)
-    assert "oops" in found.said
+    assert "oops" in found.found
