@@ -27,6 +27,7 @@ from pytest_kcontroller.zookeeper.znodes import (
     CONTROLLER,
     CONTROLLER_EPOCH,
     TOPICS,
+    broker_of,
     broker_path,
     decode_broker,
     decode_controller,
@@ -90,7 +91,7 @@ _state = lru_cache(maxsize=4096)(decode_state)
 async def read_tree(session: ZkSession) -> Tree:
     """Raises SessionExpiredError; a lost connection is tried again. Not atomic: read it again if it must be."""
     controller, epoch = await _nodes(session, [CONTROLLER, CONTROLLER_EPOCH])
-    ids = sorted(int(name) for name in await _children(session, BROKER_IDS) if name.isdigit())
+    ids = sorted(id_ for name in await _children(session, BROKER_IDS) if (id_ := broker_of(name)) is not None)
     topics = await _children(session, TOPICS)
     brokers = {
         broker: _broker(broker, node.data, node.stat.czxid)

@@ -16,6 +16,7 @@ from pytest_kcontroller.zookeeper.znodes import (
     BROKER_IDS,
     TOPICS,
     CorruptZnodeError,
+    broker_of,
     broker_path,
     decode_broker,
     decode_topic,
@@ -27,9 +28,8 @@ from pytest_kcontroller.zookeeper.znodes import (
 async def registered_brokers(term: Term) -> dict[int, Broker]:
     """By id, ascending. All are read, since a bounced one differs from before in nothing but its epoch; all are watched."""
     children = await term.store.children(BROKER_IDS, watch=True)
-    return await read_brokers(
-        term, sorted(int(name) for name in (children.names if children else ()) if name.isdigit())
-    )
+    ids = (broker_of(name) for name in (children.names if children else ()))
+    return await read_brokers(term, sorted(broker for broker in ids if broker is not None))
 
 
 async def read_brokers(term: Term, ids: Sequence[int]) -> dict[int, Broker]:

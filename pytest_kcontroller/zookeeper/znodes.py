@@ -50,6 +50,12 @@ PERSISTENT_PATHS = (
 """What every broker creates at its start, in this order (kafka.zk.ZkData.PersistentZkPaths)."""
 
 
+_LEAST, _MOST = -(2**31), 2**31 - 1
+"""Kafka's INT32: what a request takes."""
+_TOPIC_ID = re.compile(r"[A-Za-z0-9_-]{22}(==)?")
+"""16 bytes in URL-safe base64 (org.apache.kafka.common.Uuid)."""
+
+
 class CorruptZnodeError(KControllerError):
     """A znode's content cannot be understood."""
 
@@ -60,6 +66,11 @@ class CorruptZnodeError(KControllerError):
 
 def broker_path(broker: int) -> str:
     return f"{BROKER_IDS}/{broker}"
+
+
+def broker_of(name: str) -> int | None:
+    """Of a child of /brokers/ids; None: it is no broker's."""
+    return int(name) if name.isascii() and name.isdigit() and len(name) < len(str(_MOST)) else None
 
 
 def topic_path(topic: str) -> str:
@@ -126,18 +137,25 @@ def decode_broker(broker: int, data: bytes, czxid: int) -> Broker:
     """A registration of any version; the first PLAINTEXT endpoint, else host and port, is the address."""
     path = broker_path(broker)
     value = _object(data, path)
-    rack = value.get("rack")
-    for endpoint in value.get("endpoints") or []:
-        name, sep, rest = str(endpoint).partition("://")
-        if sep and name == "PLAINTEXT":
-            try:
-                return Broker(id=broker, address=Address.parse(rest), epoch=czxid, rack=rack)
-            except ValueError as bad:
-                raise CorruptZnodeError(path, data, str(bad)) from None
-    host, port = value.get("host"), value.get("port")
-    if not isinstance(host, str) or not isinstance(port, int):
+    try:
+        rack = None if value.get("rack") is None else _text(value["rack"])
+        for endpoint in value.get("endpoints") or []:
+            name, sep, rest = str(endpoint).partition("://")
+            if sep and name == "PLAINTEXT":
+                return Broker(id=broker, address=Address.parse(_text(rest)), epoch=czxid, rack=rack)
+        host, port = _text(value.get("host")), value.get("port")
+    except ValueError as bad:
+        raise CorruptZnodeError(path, data, str(bad)) from None
+    if not isinstance(port, int) or not 0 <= port <= 65535:
         raise CorruptZnodeError(path, data, "has no PLAINTEXT endpoint")
     return Broker(id=broker, address=Address(host, port), epoch=czxid, rack=rack)
+
+
+def _text(value: object) -> str:
+    """JSON may have halves of characters, which no request takes. Raises ValueError."""
+    if not isinstance(value, str) or any("\ud800" <= char <= "\udfff" for char in value):
+        raise ValueError(f"{value!r} is no text")
+    return value
 
 
 def encode_state(state: LeaderAndIsr) -> bytes:
@@ -166,7 +184,7 @@ def decode_state(tp: TopicPartition, data: bytes, version: int) -> LeaderAndIsr:
 
 
 _RECOVERING = ',"leader_recovery_state":1'
-_INT = rb"(-?(?:0|[1-9]\d{0,17}))"
+_INT = rb"(-?(?:0|[1-9]\d{0,8}))"
 _USUAL_STATE = re.compile(
     rb'\{"controller_epoch":%b,"leader":%b,"version":1,"leader_epoch":%b,"isr":(\[[^]]*\])(%b)?\}'
     % (_INT, _INT, _INT, _RECOVERING.encode())
@@ -188,7 +206,7 @@ def _usual_isr(text: bytes) -> tuple[int, ...] | None:
         isr = json.loads(text)
     except ValueError:
         return None
-    return tuple(isr) if all(type(replica) is int for replica in isr) else None
+    return tuple(isr) if all(type(replica) is int and _LEAST <= replica <= _MOST for replica in isr) else None
 
 
 def _decode_any_state(tp: TopicPartition, data: bytes, version: int) -> LeaderAndIsr:
@@ -197,15 +215,30 @@ def _decode_any_state(tp: TopicPartition, data: bytes, version: int) -> LeaderAn
     value = _object(data, path)
     try:
         return LeaderAndIsr(
-            leader=int(value["leader"]),
-            leader_epoch=int(value["leader_epoch"]),
-            isr=tuple(int(r) for r in value["isr"]),
-            controller_epoch=int(value["controller_epoch"]),
+            leader=_int32(value["leader"]),
+            leader_epoch=_int32(value["leader_epoch"]),
+            isr=_brokers(value["isr"]),
+            controller_epoch=_int32(value["controller_epoch"]),
             partition_epoch=version,
             recovering=value.get("leader_recovery_state", 0) == 1,
         )
     except (KeyError, TypeError, ValueError) as bad:
         raise CorruptZnodeError(path, data, f"is no partition state ({bad!r})") from None
+
+
+def _int32(value: Any) -> int:
+    """Raises TypeError or ValueError."""
+    if not _LEAST <= (number := int(value)) <= _MOST:
+        raise ValueError(f"{number} is over 32 bits")
+    return number
+
+
+def _brokers(ids: Any) -> tuple[int, ...]:
+    """Raises TypeError or ValueError."""
+    brokers = tuple(map(int, ids))
+    if brokers and not _LEAST <= min(brokers) <= max(brokers) <= _MOST:
+        raise ValueError(f"{brokers} has a number over 32 bits")
+    return brokers
 
 
 def encode_topic(topic: TopicState) -> bytes:
@@ -228,16 +261,18 @@ def decode_topic(name: str, data: bytes) -> TopicState:
     try:
         adding, removing = (dict((value.get(key) or {}).items()) for key in ("adding_replicas", "removing_replicas"))
         partitions = {
-            int(p): Assignment(
-                tuple(map(int, replicas)),
-                tuple(map(int, adding[p])) if p in adding else (),
-                tuple(map(int, removing[p])) if p in removing else (),
+            _int32(p): Assignment(
+                _brokers(replicas),
+                _brokers(adding[p]) if p in adding else (),
+                _brokers(removing[p]) if p in removing else (),
             )
             for p, replicas in value["partitions"].items()
         }
     except (KeyError, TypeError, ValueError, AttributeError) as bad:
         raise CorruptZnodeError(path, data, f"is no assignment ({bad!r})") from None
     topic_id = value.get("topic_id")
+    if topic_id is not None and not (isinstance(topic_id, str) and _TOPIC_ID.fullmatch(topic_id)):
+        raise CorruptZnodeError(path, data, f"{topic_id!r} is no topic id")
     return TopicState(name=name, topic_id=topic_id, partitions=dict(sorted(partitions.items())))
 
 

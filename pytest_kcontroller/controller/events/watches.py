@@ -13,7 +13,7 @@ from pytest_kcontroller.controller.events.partition_modifications import Partiti
 from pytest_kcontroller.controller.events.reelect import Reelect
 from pytest_kcontroller.controller.events.topic_change import TopicChange
 from pytest_kcontroller.zookeeper.session import WatchEvent, WatchKind
-from pytest_kcontroller.zookeeper.znodes import BROKER_IDS, CONTROLLER, TOPICS
+from pytest_kcontroller.zookeeper.znodes import BROKER_IDS, CONTROLLER, TOPICS, broker_of
 
 
 def event_of(watch: WatchEvent) -> Event | None:
@@ -25,8 +25,8 @@ def event_of(watch: WatchEvent) -> Event | None:
     if watch.path == TOPICS:
         return TopicChange()
     parent, _, name = watch.path.rpartition("/")
-    if parent == BROKER_IDS and watch.kind is WatchKind.CHANGED and name.isdigit():
-        return BrokerModifications(int(name))
+    if parent == BROKER_IDS and watch.kind is WatchKind.CHANGED and (broker := broker_of(name)) is not None:
+        return BrokerModifications(broker)
     if parent == TOPICS and watch.kind in (WatchKind.CHANGED, WatchKind.DELETED):
         return PartitionModifications(name)
     return None

@@ -14,6 +14,7 @@ from pytest_kcontroller.model.cluster import Address, Assignment, Broker, Leader
 from pytest_kcontroller.zookeeper.znodes import (
     CorruptZnodeError,
     _decode_any_state,
+    broker_of,
     decode_broker,
     decode_controller,
     decode_controller_epoch,
@@ -90,6 +91,8 @@ def test_the_order_of_keys_spaces_and_unknown_keys_do_not_matter(data: bytes) ->
         (WRITTEN.replace(b"[1,2]", b"[1,[2]]"), "is no partition state"),
         (WRITTEN.replace(b"[1,2]", b"[1,null]"), "is no partition state"),
         (WRITTEN.replace(b"[1,2]", b'["x"]'), "is no partition state"),
+        (WRITTEN.replace(b"[1,2]", b"[1,2147483648]"), "is no partition state"),
+        (WRITTEN.replace(b'"leader":1', b'"leader":2147483648'), "is no partition state"),
         (WRITTEN.replace(b'"leader":1,', b""), "is no partition state"),
         (WRITTEN.replace(b'"leader":1', b'"leader":null'), "is no partition state"),
         (b"[1]", "is no JSON object"),
@@ -173,11 +176,19 @@ def test_older_topics_have_no_id_and_partitions_come_by_number(data: bytes) -> N
         b'{"partitions":{"0":["x"]}}',
         b'{"partitions":{"0":[1]},"adding_replicas":{"0":null}}',
         b'{"partitions":{"0":[1]},"adding_replicas":[3]}',
+        b'{"partitions":{"0":[2147483648]}}',
+        b'{"partitions":{"2147483648":[1]}}',
     ],
 )
 def test_a_corrupt_topic_is_told_with_its_path(data: bytes) -> None:
     with pytest.raises(CorruptZnodeError, match=r"znode /brokers/topics/t: is no assignment"):
         decode_topic("t", data)
+
+
+@pytest.mark.parametrize("topic_id", ["", "xyz", "!" * 22, "A" * 23, "\u00fc" * 22, 5])
+def test_a_topic_id_that_no_request_takes_is_corrupt(topic_id: object) -> None:
+    with pytest.raises(CorruptZnodeError, match="is no topic id"):
+        decode_topic("t", json.dumps({"partitions": {"0": [1]}, "topic_id": topic_id}).encode())
 
 
 # --- the others
@@ -193,7 +204,27 @@ def test_a_registration_is_written_as_kafka_writes_it() -> None:
     assert decode_broker(1, data, 77) == broker
 
 
-@pytest.mark.parametrize("data", [b"{}", b'{"endpoints":["PLAINTEXT://h"]}', b'{"host":"h","port":"x"}', b"1"])
+@pytest.mark.parametrize(
+    ("name", "broker"), [("7", 7), ("\u00b2", None), ("\u0663", None), ("x", None), ("9" * 11, None)]
+)
+def test_a_child_of_brokers_ids_that_is_no_number_is_no_broker(name: str, broker: int | None) -> None:
+    assert broker_of(name) == broker
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"{}",
+        b'{"endpoints":["PLAINTEXT://h"]}',
+        b'{"host":"h","port":"x"}',
+        b'{"host":"h","port":65536}',
+        b'{"host":"\\ud800","port":1}',
+        b'{"endpoints":["PLAINTEXT://\\ud800:1"],"host":"h","port":1}',
+        b'{"host":"h","port":1,"rack":"\\ud800"}',
+        b'{"host":"h","port":1,"rack":5}',
+        b"1",
+    ],
+)
 def test_a_corrupt_registration_is_told_with_its_path(data: bytes) -> None:
     with pytest.raises(CorruptZnodeError, match=r"znode /brokers/ids/1: "):
         decode_broker(1, data, 77)

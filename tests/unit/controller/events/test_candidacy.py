@@ -112,6 +112,18 @@ def test_a_state_of_a_newer_controller_is_left_alone(box: ControllerBox) -> None
     assert box.states_written() == []
 
 
+def test_what_no_request_takes_costs_only_itself(box: ControllerBox) -> None:
+    """A topic id of two bytes, a number over 32 bits, half a character: no term would ever begin."""
+    box.create_topic("t", [[9, 2]], states={0: replace(STATE, leader=9, isr=(9, 2))})
+    box.create_topic("id", [[1, 2]], topic_id="xyz")
+    box.create_topic("number", [[1, 2**31]])
+    box.write(SetData("/brokers/ids/3", b'{"host":"h","port":1,"rack":"\\ud800"}'))
+    box.start()
+    assert (box.controller.phase, box.state("t-0").leader) == ("active", 2)
+    named = [event["error"].split(":")[0] for event in box.events("controller.event-failed")]
+    assert named == [f"znode /brokers/{path}" for path in ("ids/3", "topics/id", "topics/number")]
+
+
 def test_a_corrupt_state_costs_only_its_partition(box: ControllerBox) -> None:
     box.create_topic("t", [[9, 2], [9, 2]], states={0: STATE, 1: replace(STATE, leader=9, isr=(9, 2))})
     box.write(SetData("/brokers/topics/t/partitions/0/state", b"{"))
