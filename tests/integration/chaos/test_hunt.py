@@ -34,23 +34,49 @@ def kcontroller_mutants():
 
 BROKEN = """
 import os
-from kcontroller_chaos.play import hunting
+from dataclasses import dataclass
+from kcontroller_chaos.faults import Fault
 from pytest_kcontroller.hookspecs import hookimpl
 
-class Breaks:  # the harness itself: what a plugin merely raises is a verdict
-    name = "breaks"
-    def assign(self, request, draw):
-        hunting.verdicts = None
+@dataclass(frozen=True, kw_only=True)
+class Broken(Fault):
+    kind = "broken"
 
-class Exits:
-    name = "exits"
-    def assign(self, request, draw):
+    @classmethod
+    def drawn(cls, draw):
+        raise ZeroDivisionError("of mine")
+
+    async def inject(self, on):
         print("my last words", flush=True)
         os._exit(7)
 
+    async def observe(self, on):
+        return {}
+
+    async def heal(self, on):
+        pass
+
 @hookimpl
-def kcontroller_assignment_strategies():
-    return [Breaks, Exits]
+def kcontroller_faults():
+    return [Broken]
+"""
+DRAWN = """
+[campaign]
+name = "broken"
+duration_s = 8
+
+[generator]
+faults = ["broken"]
+every_s = [0.1, 1]
+"""
+WRITTEN = """
+[campaign]
+name = "broken"
+duration_s = 3
+
+[[faults]]
+kind = "broken"
+at_s = 1
 """
 
 NEVER_APPLIED = """
@@ -117,21 +143,19 @@ def test_a_mutant_that_no_run_reaches_is_not_called_a_survivor(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("strategy", "said"),
+    ("campaign", "said"),
     [
-        (
-            "breaks",
-            "smoke seed 1: TypeError: 'NoneType' object is not callable\n  -> the same again: kcontroller campaign run ",
-        ),
-        ("exits", "a process that plays runs ended with status 7; last lines of its output:\n    my last words"),
+        (DRAWN, "cannot be drawn: ZeroDivisionError('of mine')\n  -> the same again: kcontroller campaign run "),
+        (WRITTEN, "a process that plays runs ended with status 7; last lines of its output:\n    my last words"),
     ],
 )
-def test_what_breaks_a_run_is_said_and_fails_the_hunt(tmp_path: Path, strategy: str, said: str) -> None:
+def test_what_breaks_a_run_is_said_and_fails_the_hunt(tmp_path: Path, campaign: str, said: str) -> None:
     (tmp_path / "broken.py").write_text(BROKEN)
-    done = hunt(tmp_path, CAMPAIGNS / "smoke.toml", "--plugin", "broken", "--assignment", strategy)
+    (tmp_path / "broken.toml").write_text(campaign)
+    done = hunt(tmp_path, tmp_path / "broken.toml", "--plugin", "broken")
     assert done.returncode == 3, done.stdout + done.stderr
     assert said in done.stderr
-    assert strategy == "exits" or "--seeds 1 --backend sim --assignment breaks --plugin broken" in done.stderr
+    assert campaign is WRITTEN or "--seeds 1 --backend sim --plugin broken" in done.stderr
 
 
 def test_runs_whose_faults_are_not_applied_are_kept_and_end_the_hunt(tmp_path: Path) -> None:
