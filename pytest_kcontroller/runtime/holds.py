@@ -50,10 +50,6 @@ class Holds:
         if (event := self._armed.pop(point, None)) is not None:
             event.set()
 
-    def release_all(self) -> None:
-        for point in sorted(self._armed):
-            self.release(point)
-
     async def reach(self, point: str) -> None:
         if (event := self._armed.get(point)) is None:
             return

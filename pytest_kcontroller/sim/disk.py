@@ -69,11 +69,6 @@ class SimDisk:
         self._synced[name] = data[: self._random.randrange(len(data))] if data else b""
         return name
 
-    def wipe(self) -> None:
-        """A new, empty disk in its place."""
-        self._synced.clear()
-        self._cached.clear()
-
     def _keep(self, count: int) -> None:
         for name, data in self._cached[:count]:
             self._synced[name] = data

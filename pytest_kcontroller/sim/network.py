@@ -52,10 +52,6 @@ class SimNetwork:
         """Every link that was used or asked for, in that order."""
         return tuple(self._links.values())
 
-    def heal_all(self) -> None:
-        for link in self.links:
-            link.heal()
-
     def link_to(self, source: str, address: Address) -> Link:
         """To whoever listens or listened last at `address`; to the address itself if nobody ever did."""
         return self.link(source, self._owners.get(address, str(address)))

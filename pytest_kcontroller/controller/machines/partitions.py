@@ -10,7 +10,7 @@ from pytest_kcontroller.controller.decide.leader import Elections, first_leader
 from pytest_kcontroller.controller.machines.refusals import Refusals
 from pytest_kcontroller.controller.machines.states import Refused, States, StateZnodes
 from pytest_kcontroller.controller.transitions import PARTITION_FROM, PartitionState, PartitionTransition, Why
-from pytest_kcontroller.model.cluster import LeaderAndIsr, TopicPartition
+from pytest_kcontroller.model.cluster import TopicPartition
 from pytest_kcontroller.model.election import ElectionReason
 from pytest_kcontroller.model.history import LeaderElected, Record
 
@@ -101,17 +101,16 @@ class PartitionMachine:
         """Asks the selectors and writes what they chose; whoever was stale is asked for again."""
         recipients: dict[TopicPartition, tuple[int, ...]] = {}
         nobody: Refused = {}
-
-        def decide(states: States) -> dict[TopicPartition, LeaderAndIsr]:
-            elected: dict[TopicPartition, LeaderAndIsr] = {}
+        rewrite = self._states.rewrite(tps)
+        while states := rewrite.states():
+            elected: States = {}
             for tp, election in self._elections.elect(self._context, states, reason):
                 if election is None:
                     nobody[tp] = Why.NO_LEADER
                 else:
                     elected[tp], recipients[tp] = election.state, election.recipients
-            return elected
-
-        changed = await self._states.change(tps, decide)
+            await rewrite.write(elected)
+        changed = rewrite.changed
         self._led(changed.written, reason.value)
         for tp, state in changed.written.items():
             batch.leader_and_isr(recipients[tp], tp, state, is_new=False)

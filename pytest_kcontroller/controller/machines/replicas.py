@@ -86,14 +86,16 @@ class ReplicaMachine:
         known = [tp for tp in tps if tp in leadership]
         if len(known) < len(tps):
             batch.update_metadata(context.registered_ids(), (tp for tp in tps if tp not in leadership))
-        changed = await self._states.change(known, lambda states: without(states, broker, context.epoch))
+        rewrite = self._states.rewrite(known)
+        while states := rewrite.states():
+            await rewrite.write(without(states, broker, context.epoch))
         for tp in known:
-            if tp not in changed.refused:
+            if tp not in rewrite.changed.refused:
                 state = leadership[tp]
                 batch.leader_and_isr(
                     recipients_of_removal(context.assignments[tp].replicas, broker, state), tp, state, is_new=False
                 )
-        return changed.refused
+        return rewrite.changed.refused
 
 
 def _left_out(tps: Sequence[TopicPartition], chosen: Sequence[TopicPartition]) -> list[TopicPartition]:

@@ -6,7 +6,7 @@ is there. What was written, and what was found instead, is in the context when a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_kcontroller.controller.context import Context
@@ -70,28 +70,12 @@ class StateZnodes:
         changed.refused.update(dict.fromkeys(changed.stale, Why.EXISTS))
         return changed
 
-    async def change(
-        self, tps: Iterable[TopicPartition], decide: Callable[[States], Mapping[TopicPartition, LeaderAndIsr]]
-    ) -> Changed:
-        """`decide` is given states and answers with those that shall be; whoever was stale is decided anew.
+    def rewrite(self, tps: Iterable[TopicPartition]) -> Rewrite:
+        """Of partitions that have a state; see there."""
+        return Rewrite(self, tps)
 
-        Raises FencedError.
-        """
-        total = Changed()
-        pending: Iterable[TopicPartition] = tps
-        leadership = self._context.leadership
-        while pending:
-            states: States = {}
-            for tp in pending:
-                if (state := leadership.get(tp)) is None:
-                    total.refused[tp] = Why.NO_STATE
-                else:
-                    states[tp] = state
-            changed = await self.compare_and_set(decide(states))
-            total.written.update(changed.written)
-            total.refused.update(changed.refused)
-            pending = changed.stale
-        return total
+    def known(self, tp: TopicPartition) -> LeaderAndIsr | None:
+        return self._context.leadership.get(tp)
 
     async def compare_and_set(self, states: Mapping[TopicPartition, LeaderAndIsr]) -> Changed:
         """Once, by the partition epochs in `states`. Raises FencedError."""
@@ -137,3 +121,34 @@ class StateZnodes:
             paths = [op.path for op in ops[:PATHS_RECORDED]]
             self._record(ControllerFenced(epoch=self._context.epoch, paths=paths, count=len(ops)))
             raise
+
+
+class Rewrite:
+    """A change that is decided from the context and written, and decided anew for whoever was stale:
+
+    while states := rewrite.states():
+        await rewrite.write(decided from states)
+    """
+
+    def __init__(self, znodes: StateZnodes, tps: Iterable[TopicPartition]) -> None:
+        self.changed = Changed()
+        """What came of it, once nobody is stale any more."""
+        self._znodes, self._pending = znodes, tps
+
+    def states(self) -> States:
+        """Those that are to be decided, as the context has them now; empty: it is done."""
+        states: States = {}
+        for tp in self._pending:
+            if (state := self._znodes.known(tp)) is None:
+                self.changed.refused[tp] = Why.NO_STATE
+            else:
+                states[tp] = state
+        self._pending = ()
+        return states
+
+    async def write(self, decided: Mapping[TopicPartition, LeaderAndIsr]) -> None:
+        """Those of them that shall be otherwise. Raises FencedError."""
+        written = await self._znodes.compare_and_set(decided)
+        self.changed.written.update(written.written)
+        self.changed.refused.update(written.refused)
+        self._pending = written.stale

@@ -37,7 +37,7 @@ def test_armed_it_waits_until_released_and_both_are_recorded() -> None:
     assert events == [HoldReached(point=BEFORE_STATE_WRITE), HoldReleased(point=BEFORE_STATE_WRITE)]
 
 
-def test_release_all_lets_everybody_go_also_those_who_were_cancelled() -> None:
+def test_release_lets_everybody_go_also_after_one_was_cancelled() -> None:
     holds = Holds([].append)
 
     async def main() -> None:
@@ -48,7 +48,7 @@ def test_release_all_lets_everybody_go_also_those_who_were_cancelled() -> None:
         first.cancel()
         await asyncio.sleep(0)
         assert holds.waiting == (BEFORE_STATE_WRITE,)
-        holds.release_all()
+        holds.release(BEFORE_STATE_WRITE)
         await second
         assert holds.waiting == ()
 

@@ -104,14 +104,6 @@ def test_an_empty_write_is_torn_to_an_empty_file() -> None:
     assert disk.read("a") == b""
 
 
-def test_wipe_leaves_nothing() -> None:
-    disk = caching(1)
-    disk.wipe()
-    assert [disk.read(name) for name in ("old", "0")] == [None, None]
-    disk.sync()
-    assert disk.read("0") is None
-
-
 @pytest.mark.parametrize("fault", ["lose_unsynced", "tear"])
 def test_faults_are_drawn_from_the_seed(fault: str) -> None:
     def contents(seed: int) -> list[bytes | None]:

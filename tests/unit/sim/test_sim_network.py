@@ -360,7 +360,7 @@ def test_a_connection_that_broke_before_it_reached_its_target_is_never_accepted(
         assert world.transports["server"].streams == {}
 
 
-def test_heal_all_takes_every_fault_of_every_link_back() -> None:
+def test_healing_takes_every_fault_of_every_link_back() -> None:
     with World() as world:
         world.process("third")
         world.listen()
@@ -371,7 +371,8 @@ def test_heal_all_takes_every_fault_of_every_link_back() -> None:
             link.reset()
             link.slow(LONG_US, LONG_US)
             link.disable()
-        world.network.heal_all()
+        for link in links:
+            link.heal()
         assert world.network.links == tuple(links)
         began_us = world.now_us
         world.connect().write(b"x")
@@ -809,7 +810,8 @@ def busy_history(seed: int) -> str:
         world.scheduler.kill(world.scheduler.processes["node-3"])
         world.pass_us(100_000)
         begin("node-3")
-        world.network.heal_all()
+        for link in world.network.links:
+            link.heal()
         world.scheduler.resume(world.scheduler.processes["node-4"])
         world.pass_us()
         return json.dumps(world.seen)
