@@ -61,6 +61,9 @@ class Injection:
             raise EnvironmentFailure(f"node {node} is paused already, so nothing can be observed of a fault on it")
         if (session := cluster.session(node)) is None:
             raise EnvironmentFailure(f"node {node} has no session, so nothing can be observed of a fault on it")
+        feed.poll()
+        if (ended := lost_session(cluster, feed, node)) is not None:
+            raise EnvironmentFailure(ended)
         return cls(
             cluster=cluster,
             feed=feed,
@@ -76,6 +79,17 @@ class Injection:
     async def wait_closed(self, *, by_client: bool) -> Evidence:
         event = await self.feed.wait(lambda e: self.is_close(e, by_client=by_client), since=self.since)
         return {"zxid": event["zxid"], "session": event["session"], "cxid": event["cxid"], "t_us": event["t_us"]}
+
+
+def lost_session(cluster: Cluster, feed: Feed, node: int) -> str | None:
+    """That ZooKeeper has ended the node's session, and the node has no other yet: a fault on it could not be observed.
+
+    So it is for a moment when a node goes on that was paused or cut off for long. None: it is not so.
+    """
+    session = cluster.session(node)
+    if session is None or hex(session.session_id) not in feed.ended_sessions:
+        return None
+    return f"the session {session.session_id:#x} of node {node} has ended, and the node does not know it yet"
 
 
 CLOCKS_DIFFER_US = 2_000

@@ -322,8 +322,9 @@ def after_stop(a: Any, b: Any) -> list[Any]:
     a.set("/n", b"1")
     a.handler.sleep_func(0.2)
     failed = [_outcome(lambda: b.get("/n")), _outcome(lambda: b.create("/m")), b.connected, b.state]
+    before = [*log.lines]
     b.start()
-    return [*failed, log.lines, b.get("/n")[0], b.state]
+    return [*failed, before, log.wait(1), b.get("/n")[0], b.state]
 
 
 def timeouts(a: Any, b: Any) -> list[Any]:

@@ -239,11 +239,6 @@ class Engine:
         found = self.cluster.session(node)
         if action.if_possible and (found is None or not found.connected):
             raise EnvironmentFailure(f"node {node} is not connected to ZooKeeper now, so it cannot lose it")
-        session = hex(on.session)
-        if session in self.feed.ended_sessions:
-            raise EnvironmentFailure(
-                f"the session {session} of node {node} has ended, and the node does not know it yet"
-            )
         return on
 
     def _record_overload(self) -> None:

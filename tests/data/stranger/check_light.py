@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-HEAVY = ("kazoo", "kafka", "docker", "pyspark", "aiohttp", "toxiproxy", "kcontroller_chaos")
+HEAVY = ("kazoo", "kafka", "docker", "pyspark", "aiohttp", "toxiproxy", "kcontroller_chaos.history")
 
 
 @pytest.mark.parametrize("name", ["chaos", "plugins", "reports"])
