@@ -7,7 +7,7 @@ from typing import Any, Protocol, Self
 
 from kcontroller_chaos.feed import Event, Feed
 from kcontroller_chaos.history.transactions import ZkTxn
-from pytest_kcontroller.cluster.contract import Cluster
+from pytest_kcontroller.cluster.contract import Cluster, NodeSession
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.runtime.ports import Clock
 
@@ -59,11 +59,11 @@ class Injection:
         """Now, on the session that ZooKeeper granted the node. Raises EnvironmentFailure: nothing could be observed."""
         if cluster.process_state(node) == "T":
             raise EnvironmentFailure(f"node {node} is paused already, so nothing can be observed of a fault on it")
-        if (session := cluster.session(node)) is None:
-            raise EnvironmentFailure(f"node {node} has no session, so nothing can be observed of a fault on it")
         feed.poll()
-        if (ended := lost_session(cluster, feed, node)) is not None:
-            raise EnvironmentFailure(ended)
+        session = cluster.session(node)
+        why = without_session(session, feed, node)
+        if session is None or why is not None:
+            raise EnvironmentFailure(str(why))
         return cls(
             cluster=cluster,
             feed=feed,
@@ -81,15 +81,17 @@ class Injection:
         return {"zxid": event["zxid"], "session": event["session"], "cxid": event["cxid"], "t_us": event["t_us"]}
 
 
-def lost_session(cluster: Cluster, feed: Feed, node: int) -> str | None:
-    """That ZooKeeper has ended the node's session, and the node has no other yet: a fault on it could not be observed.
+def without_session(session: NodeSession | None, feed: Feed, node: int) -> str | None:
+    """That the node, whose `session` is known from its link, has none which a fault could be observed on; None: it has one.
 
-    So it is for a moment when a node goes on that was paused or cut off for long. None: it is not so.
+    So it is for a moment when a node goes on that was paused or cut off for long: ZooKeeper has ended its session, and the
+    node does not know it yet; or it does, and has no other yet.
     """
-    session = cluster.session(node)
-    if session is None or hex(session.session_id) not in feed.ended_sessions:
-        return None
-    return f"the session {session.session_id:#x} of node {node} has ended, and the node does not know it yet"
+    if session is None:
+        return f"node {node} has no session, so nothing can be observed of a fault on it"
+    if hex(session.session_id) in feed.ended_sessions:
+        return f"the session {session.session_id:#x} of node {node} has ended, and the node does not know it yet"
+    return None
 
 
 CLOCKS_DIFFER_US = 2_000
