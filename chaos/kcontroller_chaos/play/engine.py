@@ -237,9 +237,15 @@ class Engine:
         duration_s = None if action.duration_us is None else action.duration_us / 1e6
         on = Injection.begin(self.cluster, self.feed, self.clock, fault=action.id, node=node, duration_s=duration_s)
         found = self.cluster.session(node)
-        if action.if_possible and (found is None or not found.connected):
+        if action.if_possible and (found is None or not found.connected or self._apart(node, on.session)):
             raise EnvironmentFailure(f"node {node} is not connected to ZooKeeper now, so it cannot lose it")
         return on
+
+    def _apart(self, node: int, session: int) -> bool:
+        """Whether the node's own client, if it reports, is not connected in this session: behind a cut the link does not
+        know that it was given up, and a grant may still be on its way."""
+        mine = (e for e in reversed(self.feed.events) if e["kind"] == ZkState.kind and writer_is(e["writer"], node))
+        return next(((event["state"], event["session"]) != ("connected", hex(session)) for event in mine), False)
 
     def _record_overload(self) -> None:
         """Sessions that ZooKeeper gave up although no fault was on them, and whose process did not end either."""

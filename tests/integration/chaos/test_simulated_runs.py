@@ -230,3 +230,10 @@ def test_real_clusters_are_not_played_side_by_side(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=scaled(60), check=False)
     assert done.returncode == 2
     assert "one after the other" in done.stderr
+
+
+@pytest.mark.parametrize("seed", [31001, 31188])
+def test_a_drawn_fault_on_a_node_that_is_not_connected_is_no_failure_of_the_host(tmp_path: Path, seed: int) -> None:
+    """Drawn in the moment in which another fault is healed: the link knew a session, the node's client was not in it."""
+    done = play(tmp_path, CAMPAIGNS / "explore.toml", "--seeds", str(seed))
+    assert done.returncode == 0, done.stdout + done.stderr
