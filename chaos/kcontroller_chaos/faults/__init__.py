@@ -5,6 +5,7 @@ Public: `Fault`, `parameter`.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from random import Random  # noqa: TID251 - the type only; streams come from the runtime
@@ -33,7 +34,7 @@ def parameter(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class Fault(ABC):
     """One fault, as it stands in a campaign: its fields are its parameters (str, int, float or bool; see `parameter`).
 
     A kind with several modes has a class for each, below one with what they share: `kind`, `example`, and a docstring that
@@ -58,15 +59,15 @@ class Fault:
     needs: ClassVar[tuple[Capability[object], ...]] = ()
     """What a backend must have so that this can be done, besides what every one has (cluster/capabilities.py)."""
 
+    @abstractmethod
     async def inject(self, on: Injection) -> None:
         """Does it. Raises EnvironmentFailure if it could not: the fault was not applied."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def observe(self, on: Injection) -> Evidence:
         """Waits for the evidence, by other means than `inject` used; its time is limited to `within_s`."""
-        raise NotImplementedError
 
-    async def heal(self, on: Injection) -> None:
+    async def heal(self, on: Injection) -> None:  # noqa: B027 - what is over by itself has nothing to be taken back
         """Takes it back; called exactly once, also after a failed or interrupted `inject`."""
 
     def within_s(self, on: Injection) -> float:

@@ -36,7 +36,7 @@ class RunDirectory:
         """Makes `out/<campaign>/<run-id>/` with the campaign file, whose content is `text`, and a run.json whose
         verdict is `unknown`. `times` is what the times of its history count from (default: `start`). `facts` as in
         docs/formats.md."""
-        began = _utc(start.wall_ns)
+        began = utc(start.wall_ns)
         stem = f"{began[:19].replace('-', '').replace(':', '')}-seed-{seed}"
         base = out / campaign["name"]
         try:
@@ -89,7 +89,7 @@ class RunDirectory:
 
     def end(self, wall_ns: int, verdict: str, **facts: Any) -> None:
         """Replaces run.json in one step."""
-        self.write_run({**self.read_run(), **facts, "ended": _utc(wall_ns), "verdict": verdict})
+        self.write_run({**self.read_run(), **facts, "ended": utc(wall_ns), "verdict": verdict})
 
     @property
     def start(self) -> RunStart:
@@ -143,5 +143,5 @@ def _unused(base: Path, stem: str) -> Path:
             return path
 
 
-def _utc(wall_ns: int) -> str:
+def utc(wall_ns: int) -> str:
     return datetime.fromtimestamp(wall_ns / 1e9, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import json
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -19,7 +20,7 @@ from pytest_kcontroller.model.text import shown
 __all__ = ["Invariant", "check_all", "named"]
 
 
-class Invariant:
+class Invariant(ABC):
     """One rule over the history of a run. The docstring of a class below, or of its module, says it in words."""
 
     name: ClassVar[str]
@@ -31,9 +32,9 @@ class Invariant:
     source: ClassVar[str]
     """Where the rule comes from."""
 
+    @abstractmethod
     def check(self, history: History) -> Verdict:
         """A function of the history alone: no input, no output, no memory."""
-        raise NotImplementedError
 
     @property
     def summary(self) -> str:

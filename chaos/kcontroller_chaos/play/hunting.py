@@ -9,7 +9,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +19,13 @@ from kcontroller_chaos.campaign.file import Campaign
 from kcontroller_chaos.campaign.schedule import draw
 from kcontroller_chaos.feed import Event
 from kcontroller_chaos.history.read import in_order
+from kcontroller_chaos.history.rundir import utc
 from kcontroller_chaos.judge.verdict import VIOLATED, known_reasons, verdicts
 from kcontroller_chaos.play.runner import Options, check, play_schedule
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.history import MutantCounts
 from pytest_kcontroller.plugin.manager import load_plugins
+from pytest_kcontroller.runtime.real import RunStart
 
 NOWHERE = Path("(a run of a hunt is not kept)")
 
@@ -78,7 +79,7 @@ class Hunter:
         read = json.loads(json.dumps(events))
         faults = [action.id for action in schedule.actions if action.what == FAULT]
         found = verdicts(in_order(read), faults, self._campaign.catalogue.invariants)
-        run = {"started": datetime.now(UTC).date().isoformat(), "expected": self._expected}  # noqa: TID251 - the day
+        run = {"started": utc(RunStart.now().wall_ns), "expected": self._expected}
         counted: dict[str, int] = next(
             (event["counts"] for event in reversed(read) if event["kind"] == MutantCounts.kind), {}
         )
