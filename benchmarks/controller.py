@@ -26,18 +26,15 @@ import base64
 import gc
 import inspect
 import json
-import os
 import platform
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from memory_session import MemorySession, MemoryTree
 from phases import OTHER, Phases, additions_s
+from revisions import measured_in, worktree
 
 from pytest_kcontroller.controller import controller as controller_module
 from pytest_kcontroller.controller.controller import Controller
@@ -79,7 +76,6 @@ try:
 except ModuleNotFoundError:  # an older revision
     from pytest_kcontroller.plugin_manager import load_plugins
 
-ROOT = Path(__file__).parents[1]
 BROKERS = 5
 NODE = 1
 PER_TOPIC = 50
@@ -459,24 +455,8 @@ def keep_fastest(found: Tables, more: Tables) -> None:
 def measured_at(revision: str, counts: Sequence[int]) -> Tables:
     """The same of an older revision, by this script."""
     with worktree(revision) as tree:
-        paths = [str(tree), *(str(tree / name) for name in ("plugins", "chaos", "reports"))]
-        command = [sys.executable, __file__, "--json", "--partitions", *map(str, counts)]
-        env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-        output = subprocess.run(command, env=env, check=True, stdout=subprocess.PIPE).stdout
-        tables: Tables = json.loads(output)["now"]
+        tables: Tables = measured_in(tree, __file__, "--partitions", *map(str, counts))["now"]
         return tables
-
-
-@contextmanager
-def worktree(revision: str) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory() as directory:
-        tree = Path(directory) / "tree"
-        git = ["git", "-C", str(ROOT), "worktree"]
-        subprocess.run([*git, "add", "--quiet", "--detach", str(tree), revision], check=True)
-        try:
-            yield tree
-        finally:
-            subprocess.run([*git, "remove", "--force", str(tree)], check=True)
 
 
 def tables(found: Mapping[str, Any], revision: str | None) -> Iterator[str]:
