@@ -45,8 +45,9 @@ class LeaderSelector(Protocol):
         """The new leader and ISR; None: nobody, the partition stays as it is (offline).
 
         The answer is checked before it is written: the leader is live and in the ISR, the ISR is within the assignment,
-        nobody is in it twice, nobody from outside the old ISR unless that is allowed. A bad answer, and an exception, is
-        recorded as `selector.bad-answer` with the plugin's name, and the stock rule of the reason decides.
+        nobody is in it twice, nobody from outside the old ISR unless that is allowed. A bad answer, an exception, and none
+        within the limit of its batch (the setting plugin_limit_s) is recorded as `selector.bad-answer` with the plugin's
+        name, and the stock rule of the reason decides.
         """
         ...
 
@@ -60,8 +61,9 @@ class AssignmentStrategy(Protocol):
         """Partition -> replicas, preferred first. `draw(n)` gives a number in 0..n-1 from the run's seed.
 
         Raises AssignmentError if there is no answer: the topic is refused. The answer is checked before it is written: every
-        partition once, so many replicas on as many brokers that are there. A bad answer, and another exception, is recorded
-        as `strategy.bad-answer` with the strategy's name, and the stock strategy `striped` decides.
+        partition once, so many replicas on as many brokers that are there. A bad answer, another exception, and none
+        within the limit (the setting plugin_limit_s) is recorded as `strategy.bad-answer` with the strategy's name, and the
+        stock strategy `striped` decides.
         """
         ...
 

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from pytest_kcontroller.fixtures.kcluster import KCluster
 
 MARKERS = (
-    "kcontroller(nodes=3, session_timeout_ms=3000, selectors={}, assignment='striped', config={}, backends=[...]): what "
-    "kcluster is made of, and the backends that the test is for (deselected on others)",
+    "kcontroller(nodes=3, session_timeout_ms=3000, selectors={}, assignment='striped', plugin_limit_s=1, config={}, "
+    "backends=[...]): what kcluster is made of, and the backends that the test is for (deselected on others)",
     "chaos: a chaos campaign (set on collected campaign files)",
 )
 

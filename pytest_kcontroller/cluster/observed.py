@@ -16,12 +16,14 @@ from typing import Any, ClassVar, TypeVar, cast
 from pytest_kcontroller.broker.shutdown import ShutdownLimits
 from pytest_kcontroller.cluster.capabilities import REPORTS, Capability, NodeStatus
 from pytest_kcontroller.cluster.contract import NodeSession
-from pytest_kcontroller.cluster.topics import assign, write_topic
+from pytest_kcontroller.cluster.timing import stretched
+from pytest_kcontroller.cluster.topics import Assigned, assign, write_topic
 from pytest_kcontroller.cluster.tree import Tree, read_leader, read_tree, reported_otherwise, unsettled
 from pytest_kcontroller.errors import EnvironmentFailure, NotOnThisBackend, WaitTimeoutError
 from pytest_kcontroller.model.cluster import TopicPartition
 from pytest_kcontroller.model.history import StrategyBadAnswer
 from pytest_kcontroller.plugin.manager import Plugins, load_plugins
+from pytest_kcontroller.runtime.foreign import LIMIT_S
 from pytest_kcontroller.runtime.rng import NamedRng
 from pytest_kcontroller.zookeeper.session import (
     ConnectionLossError,
@@ -53,6 +55,8 @@ class ClusterSettings:
     assignment: Any = "striped"
     config: Mapping[str, Any] = field(default_factory=dict)
     plugins: tuple[str, ...] = ()
+    plugin_limit_s: float = LIMIT_S
+    """Not stretched yet: timing.stretched."""
     mutant: str | None = None
     seed: int = 0
     zookeeper_image: str | None = None
@@ -67,6 +71,8 @@ class ObservedCluster(ABC):
         self.settings, self.directory = settings, directory
         self._draw = NamedRng(settings.seed).stream("cluster/topics").randrange
         self._plugins = plugins or load_plugins(settings.plugins)
+        self._silent_strategy = False
+        """It did not answer in time: it is not asked again."""
 
     @property
     @abstractmethod
@@ -126,25 +132,31 @@ class ObservedCluster(ABC):
         """Replicas by `assignment`, or by the strategy of the settings on the registered brokers."""
         bad_answer = None
         if assignment is None:
-            strategy = self._plugins.assignments.make(self.settings.assignment)
-            stock = self._plugins.assignments.make(STOCK_STRATEGY)
-            assigned = assign(
-                await self.tree(),
-                strategy,
-                stock,
-                self._draw,
-                partitions=partitions,
-                replication_factor=replication_factor,
-            )
+            assigned = await self._assigned(partitions, replication_factor)
             assignment = assigned.replicas
             if assigned.bad_answer is not None:
-                bad_answer = StrategyBadAnswer(plugin=strategy.name, topic=name, why=assigned.bad_answer)
+                bad_answer = StrategyBadAnswer(plugin=assigned.by, topic=name, why=assigned.bad_answer)
         try:
             await write_topic(self.admin, name, assignment, self._draw, topic_id=topic_id)
         except SessionExpiredError:
             await self.renew_admin()
             raise EnvironmentFailure(f"the harness's session ended while the topic {name!r} was created") from None
         return bad_answer
+
+    async def _assigned(self, partitions: int, replication_factor: int) -> Assigned:
+        stock = self._plugins.assignments.make(STOCK_STRATEGY)
+        chosen = stock if self._silent_strategy else self._plugins.assignments.make(self.settings.assignment)
+        assigned = assign(
+            await self.tree(),
+            chosen,
+            stock,
+            self._draw,
+            partitions=partitions,
+            replication_factor=replication_factor,
+            limit_s=stretched(self.settings.plugin_limit_s),
+        )
+        self._silent_strategy |= assigned.late
+        return assigned
 
     # --- waiting
 

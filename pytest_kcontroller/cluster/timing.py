@@ -15,8 +15,11 @@ _stretched = True
 
 def scaled(seconds: float) -> float:
     """`seconds` times $KC_TIMEOUT_SCALE (default 1). For limits only, never for what is measured. Raises UsageError."""
-    if not _stretched:
-        return seconds
+    return stretched(seconds) if _stretched else seconds
+
+
+def stretched(seconds: float) -> float:
+    """The same of a limit of real time, also where time is simulated. Raises UsageError."""
     text = os.environ.get(VARIABLE) or "1"
     try:
         factor = float(text)

@@ -6,23 +6,28 @@ import base64
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pytest_kcontroller.cluster.tree import Tree
 from pytest_kcontroller.errors import EnvironmentFailure, UsageError
 from pytest_kcontroller.hookspecs import AssignmentStrategy
 from pytest_kcontroller.model.assignment import AssignableBroker, AssignmentError, AssignmentRequest, rejection
 from pytest_kcontroller.model.cluster import Assignment, TopicState
+from pytest_kcontroller.model.text import shown
+from pytest_kcontroller.runtime.foreign import NoAnswerError, answer_within
 from pytest_kcontroller.zookeeper.session import ConnectionLossError, Create, NodeExistsError, ZkSession
 from pytest_kcontroller.zookeeper.znodes import encode_topic, topic_path
 
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """Partition -> replicas. `bad_answer` says why that of the chosen strategy could not be used: the stock one decided."""
+    """Partition -> replicas. `bad_answer` says why that of the chosen strategy could not be used: the stock one decided;
+    `late`: it gave none in time."""
 
     replicas: dict[int, tuple[int, ...]]
+    by: str
+    """The chosen strategy."""
     bad_answer: str | None = None
+    late: bool = False
 
 
 def assign(
@@ -33,21 +38,39 @@ def assign(
     *,
     partitions: int,
     replication_factor: int,
+    limit_s: float,
 ) -> Assigned:
     """Replicas on the registered brokers. A strategy may come from a plugin: an AssignmentError refuses the topic; after
-    every other exception, and an answer that cannot be used, `stock` decides. Raises AssignmentError."""
+    every other exception, an answer that cannot be used, and `limit_s` of real time without any, `stock` decides.
+
+    Raises AssignmentError."""
     brokers = tuple(AssignableBroker(b.id, b.rack) for _, b in sorted(tree.brokers.items()))
     request = AssignmentRequest(brokers=brokers, partitions=partitions, replication_factor=replication_factor)
+    replicas, why, late = dict[int, tuple[int, ...]](), None, False
     try:
-        answer: Any = strategy.assign(request, draw)
-        why = rejection(answer, request)
+        if type(strategy) is type(stock):
+            replicas, why = _checked(stock, request, draw)
+        else:
+            replicas, why = answer_within(limit_s, lambda: _checked(strategy, request, draw))
     except AssignmentError:
         raise
-    except Exception as failed:  # noqa: BLE001 - see above
-        answer, why = {}, f"it raised {type(failed).__name__}: {failed}"
+    except NoAnswerError as passed:
+        why, late = f"{passed}; it is not asked again", True
+    except (Exception, SystemExit) as failed:  # noqa: BLE001 - see above
+        why = f"it raised {type(failed).__name__}: {shown(failed, str)}"
     if why is not None:
-        answer = stock.assign(request, draw)
-    return Assigned({partition: tuple(replicas) for partition, replicas in sorted(answer.items())}, why)
+        replicas, _ = _checked(stock, request, draw)
+    return Assigned(replicas, strategy.name, why, late)
+
+
+def _checked(
+    strategy: AssignmentStrategy, request: AssignmentRequest, draw: Callable[[int], int]
+) -> tuple[dict[int, tuple[int, ...]], str | None]:
+    """The answer, or why it cannot be used."""
+    answer = strategy.assign(request, draw)
+    if (why := rejection(answer, request)) is not None:
+        return {}, why
+    return {partition: tuple(replicas) for partition, replicas in sorted(answer.items())}, None
 
 
 async def write_topic(

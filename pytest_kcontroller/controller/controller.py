@@ -28,6 +28,7 @@ from pytest_kcontroller.model.cluster import Address, Broker
 from pytest_kcontroller.model.history import ControllerElected, ControllerEventFailed
 from pytest_kcontroller.model.kafka_config import CONTROLLER_SOCKET_TIMEOUT_MS, UNCLEAN_LEADER_ELECTION
 from pytest_kcontroller.model.text import shown
+from pytest_kcontroller.runtime.foreign import LIMIT_S
 from pytest_kcontroller.runtime.nursery import Nursery
 from pytest_kcontroller.runtime.ports import Runtime
 from pytest_kcontroller.runtime.seams import seam
@@ -50,6 +51,7 @@ class Controller:
         link: Callable[[int], Address | None],
         *,
         channels: MakeChannels | None = None,
+        plugin_limit_s: float = LIMIT_S,
     ) -> None:
         """`config` has Kafka's names; `link(broker)` is the address to use instead of the registered one, or None.
 
@@ -59,7 +61,7 @@ class Controller:
         self._make_channels: MakeChannels = channels or self._connect
         self._timeout_us = CONTROLLER_SOCKET_TIMEOUT_MS.of(config) * 1000
         unclean = UNCLEAN_LEADER_ELECTION.of(config)
-        self._elections = Elections(selectors, stock, runtime.record, lambda topic: unclean)
+        self._elections = Elections(selectors, stock, runtime.record, lambda topic: unclean, limit_s=plugin_limit_s)
         self._events = EventQueue()
         self._store: Store | None = None
         self._term: Term | None = None

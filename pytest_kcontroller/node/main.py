@@ -59,6 +59,7 @@ class Node:
             plugins.selectors_for(settings.selectors),
             plugins.selectors_for({}),
             lambda broker: settings.link(str(broker), "control"),
+            plugin_limit_s=settings.plugin_limit_s,
         )
         self._limits = ShutdownLimits.of(settings.config)
         self._stopping = False

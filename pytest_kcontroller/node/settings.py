@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.model.kafka_config import find_wrong
+from pytest_kcontroller.runtime.foreign import LIMIT_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,8 @@ class NodeSettings:
     links: Mapping[str, str] = field(default_factory=dict)
     plugins: tuple[str, ...] = ()
     """Modules to load besides installed plugins, by import name."""
+    plugin_limit_s: float = LIMIT_S
+    """So long a plugin may take for the answers of one batch, in real time."""
     mutant: str | None = None
     seed: int = 0
     directory: str = "."
@@ -56,6 +60,7 @@ class NodeSettings:
             ("listen", _host_port(self.listen), "HOST:PORT"),
             ("advertise", self.advertise is None or _host_port(self.advertise), "HOST:PORT"),
             ("selectors", isinstance(self.selectors, Mapping), "a table: reason -> name"),
+            ("plugin_limit_s", _seconds(self.plugin_limit_s), "a number of seconds above 0"),
             ("config", isinstance(self.config, Mapping), "a table"),
             ("links", _links(self.links), 'a table: "<target>/<plane>" -> HOST:PORT'),
         ):
@@ -87,6 +92,10 @@ class NodeSettings:
 
 def _whole(value: object, least: int | None) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and (least is None or value >= least)
+
+
+def _seconds(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf
 
 
 def _host_port(value: object) -> bool:

@@ -29,6 +29,7 @@ from pytest_kcontroller.hookspecs import LeaderSelector
 from pytest_kcontroller.model.cluster import Address, Assignment, Broker, LeaderAndIsr, TopicPartition, TopicState
 from pytest_kcontroller.model.election import ElectionReason
 from pytest_kcontroller.plugin.manager import load_plugins
+from pytest_kcontroller.runtime.foreign import LIMIT_S
 from pytest_kcontroller.runtime.nursery import Nursery
 from pytest_kcontroller.runtime.scheduler import Scheduler
 from pytest_kcontroller.sim.world import World
@@ -108,8 +109,9 @@ class ControllerBox:
         config: Mapping[str, Any] | None = None,
         selectors: Mapping[ElectionReason, LeaderSelector] = _STOCK,
         chunk_ops: int = CHUNK_OPS,
+        plugin_limit_s: float = LIMIT_S,
     ) -> None:
-        """`config` has Kafka's names; `chunk_ops` as Store's."""
+        """`config` has Kafka's names; `chunk_ops` as Store's, `plugin_limit_s` as Controller's."""
         self._scheduler = Scheduler()
         self._world = World(self._scheduler, seed=1)
         self._loop = self._scheduler.process(CONTROLLER_HOST)
@@ -117,7 +119,14 @@ class ControllerBox:
         self._chunk_ops = chunk_ops
         self._runtime = self._world.runtime(self._loop, CONTROLLER_HOST, session_timeout_ms=SESSION_MS)
         self.controller = Controller(
-            self._runtime, NODE, config or {}, selectors, _STOCK, lambda _: None, channels=self.make_channels
+            self._runtime,
+            NODE,
+            config or {},
+            selectors,
+            _STOCK,
+            lambda _: None,
+            channels=self.make_channels,
+            plugin_limit_s=plugin_limit_s,
         )
         self.terms: list[RecordingChannels] = []
         """The channels of each term, the newest last."""

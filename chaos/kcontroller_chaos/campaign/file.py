@@ -38,6 +38,8 @@ class ClusterSpec:
     session_timeout_ms: int
     assignment: Any
     selectors: Mapping[str, Any]
+    plugin_limit_s: float
+    """Real time; all others are times of the run."""
     config: Mapping[str, Any]
 
 

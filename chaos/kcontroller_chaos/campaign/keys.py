@@ -9,6 +9,7 @@ from kcontroller_chaos.catalogue import Catalogue
 from kcontroller_chaos.catalogue.key import REQUIRED, Key
 from kcontroller_chaos.catalogue.placement import DAY_S, FAULT_KEYS
 from pytest_kcontroller.model.kafka_config import KAFKA_CONFIG
+from pytest_kcontroller.runtime.foreign import LIMIT_S
 
 MOST_NODES = 200
 """Each has an address of its own on loopback: 127.plane.source.target."""
@@ -65,6 +66,15 @@ CLUSTER = Section(
         ),
         Key("assignment", "plugin", "assignment strategy, or {name = ..., options}", "striped"),
         Key("selectors", "object", "reason -> leader selector, or {name = ..., options}", {}, choices=REASONS),
+        Key(
+            "plugin_limit_s",
+            "number",
+            "so long a selector or strategy of a plugin may take for one batch of answers, in real time",
+            LIMIT_S,
+            "s",
+            least=0.01,
+            most=DAY_S,
+        ),
         Key("config", "object", "Kafka's settings of the nodes: " + ", ".join(key.name for key in KAFKA_CONFIG), {}),
     ),
 )

@@ -86,6 +86,7 @@ def check(campaign: Campaign, options: Options) -> ClusterSettings:
         assignment=assignment,
         config=campaign.cluster.config,
         plugins=options.plugins,
+        plugin_limit_s=campaign.cluster.plugin_limit_s,
         mutant=options.mutant,
         zookeeper_image=options.zookeeper_image,
     )

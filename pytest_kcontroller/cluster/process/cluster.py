@@ -17,7 +17,7 @@ from pytest_kcontroller.cluster.observed import ClusterSettings, ObservedCluster
 from pytest_kcontroller.cluster.process.links import Links
 from pytest_kcontroller.cluster.process.node import NodeProcess, short_temporary
 from pytest_kcontroller.cluster.process.session_relays import SessionRelays
-from pytest_kcontroller.cluster.timing import scaled
+from pytest_kcontroller.cluster.timing import scaled, stretched
 from pytest_kcontroller.cluster.zookeeper.end_session import close_session
 from pytest_kcontroller.cluster.zookeeper.server import ZooKeeper, four_letter_word
 from pytest_kcontroller.cluster.zookeeper.source import start_zookeeper
@@ -134,6 +134,7 @@ class ProcessCluster(ObservedCluster):
             config=self.settings.config,
             links=self._links.map_for(node),
             plugins=self.settings.plugins,
+            plugin_limit_s=stretched(self.settings.plugin_limit_s),
             mutant=self.settings.mutant,
             seed=self.settings.seed,
             run_start=self.run_start.encode(),

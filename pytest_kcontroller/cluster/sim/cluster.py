@@ -12,6 +12,7 @@ from pytest_kcontroller.cluster.capabilities import CRASH_POINTS, HOLDS, REPORTS
 from pytest_kcontroller.cluster.contract import ZOOKEEPER, NodeSession
 from pytest_kcontroller.cluster.misuse import not_running, running_already, unknown_node
 from pytest_kcontroller.cluster.observed import ClusterSettings, ObservedCluster, status_of
+from pytest_kcontroller.cluster.timing import stretched
 from pytest_kcontroller.errors import EnvironmentFailure, StartError
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.node.main import Node
@@ -260,6 +261,7 @@ class SimCluster(ObservedCluster):
             assignment=self.settings.assignment,
             config=self.settings.config,
             plugins=self.settings.plugins,
+            plugin_limit_s=stretched(self.settings.plugin_limit_s),
             seed=self.settings.seed,
         )
 

@@ -1,14 +1,15 @@
 """Who leads a partition: a selector is asked, and its answer checked before anything is written.
 
 A selector is a team's own code. What it answers is checked against the rules that keep data safe; if it is bad, or it
-raises, the stock rule of the reason decides, and the answer is recorded with the plugin's name.
+raises, or it does not come in time, the stock rule of the reason decides, and that is recorded with the plugin's name.
 
 Source: kafka.controller.Election and ZkPartitionStateMachine.initializeLeaderAndIsrForPartitions (3.9).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from pytest_kcontroller.controller.context import Context
 from pytest_kcontroller.hookspecs import LeaderSelector
@@ -17,6 +18,7 @@ from pytest_kcontroller.model.election import BrokerTable, ElectionReason, Leade
 from pytest_kcontroller.model.history import Record, SelectorBadAnswer
 from pytest_kcontroller.model.text import shown
 from pytest_kcontroller.model.values import value
+from pytest_kcontroller.runtime.foreign import LIMIT_S, NoAnswerError, answer_within
 
 Selectors = Mapping[ElectionReason, LeaderSelector]
 
@@ -37,38 +39,96 @@ def first_leader(context: Context, assignment: Assignment) -> LeaderAndIsr | Non
     return LeaderAndIsr(leader=live[0], leader_epoch=INITIAL_LEADER_EPOCH, isr=live, controller_epoch=context.epoch)
 
 
-class Elections:
-    """The chosen selectors, and the stock ones behind them."""
+@value(frozen=True, slots=True)
+class _Answer:
+    """Of a selector for one partition; `why`: the stock rule decided, since the selector's own could not be used."""
 
-    def __init__(self, chosen: Selectors, stock: Selectors, record: Record, unclean: Callable[[str], bool]) -> None:
+    choice: LeaderChoice | None
+    why: str | None = None
+
+
+class Elections:
+    """The chosen selectors, and the stock ones behind them, which are trusted. `limit_s`: so long a batch may take that
+    asks another one, in real time."""
+
+    def __init__(
+        self,
+        chosen: Selectors,
+        stock: Selectors,
+        record: Record,
+        unclean: Callable[[str], bool],
+        *,
+        limit_s: float = LIMIT_S,
+    ) -> None:
         self._chosen, self._stock, self._record, self._unclean = chosen, stock, record, unclean
+        self._limit_s = limit_s
+        self._trusted = tuple(type(selector) for selector in stock.values())
+        self._silent: dict[str, int] = {}
+        """Selector -> the epoch of the term in which it is not asked any more."""
 
     def elect(
         self, context: Context, states: Mapping[TopicPartition, LeaderAndIsr], reason: ElectionReason
-    ) -> Iterator[tuple[TopicPartition, Elected | None]]:
+    ) -> list[tuple[TopicPartition, Elected | None]]:
         """An answer per partition, None: nobody. The counts in the view include the choices already made."""
+        selector, answers = self._chosen[reason], list[_Answer]()
+        if type(selector) in self._trusted:
+            self._ask(context, states, reason, selector, answers)
+        else:
+            if self._silent.get(selector.name) != context.epoch:
+                answers = self._ask_within(context, states, reason, selector)
+            self._ask(context, states, reason, self._stock[reason], answers)
+        return [
+            (tp, None if answer.choice is None else _elected(context, tp, state, answer.choice))
+            for (tp, state), answer in zip(states.items(), answers, strict=True)
+        ]
+
+    def _ask_within(
+        self,
+        context: Context,
+        states: Mapping[TopicPartition, LeaderAndIsr],
+        reason: ElectionReason,
+        selector: LeaderSelector,
+    ) -> list[_Answer]:
+        """Of all partitions, or of those before the one that it did not answer for in time."""
+        answers: list[_Answer] = []
+        late = None
+        try:
+            answer_within(self._limit_s, partial(self._ask, context, states, reason, selector, answers))
+        except NoAnswerError as passed:
+            answers = answers[:]  # what a call that was given up still adds is nobody's
+            self._silent[selector.name] = context.epoch
+            late = f"{passed}; it is not asked again in this term"
+        for tp, why in zip(states, [*(answer.why for answer in answers), late], strict=False):
+            if why is not None:
+                self._record(SelectorBadAnswer(plugin=selector.name, topic=tp.topic, partition=tp.partition, why=why))
+        return answers
+
+    def _ask(
+        self,
+        context: Context,
+        states: Mapping[TopicPartition, LeaderAndIsr],
+        reason: ElectionReason,
+        selector: LeaderSelector,
+        answers: list[_Answer],
+    ) -> None:
+        """Adds the answers that are still missing, in the order of the partitions. It changes nothing else: it may run in a
+        thread that nobody waits for any more."""
         counts = context.leader_counts()
         table = context.table(counts)
-        for tp, state in states.items():
-            choice = self._one(_view(context, tp, state, table, self._unclean(tp.topic)), reason)
-            if choice is None:
-                yield tp, None
-                continue
-            counts[state.leader] = counts.get(state.leader, 0) - 1
-            counts[choice.leader] = counts.get(choice.leader, 0) + 1
-            yield tp, _elected(context, tp, state, choice)
+        for at, (tp, state) in enumerate(states.items()):
+            if at == len(answers):
+                answers.append(self._one(_view(context, tp, state, table, self._unclean(tp.topic)), reason, selector))
+            if (choice := answers[at].choice) is not None:
+                counts[state.leader] = counts.get(state.leader, 0) - 1
+                counts[choice.leader] = counts.get(choice.leader, 0) + 1
 
-    def _one(self, view: PartitionView, reason: ElectionReason) -> LeaderChoice | None:
-        selector = self._chosen[reason]
+    def _one(self, view: PartitionView, reason: ElectionReason, selector: LeaderSelector) -> _Answer:
         try:
             choice = selector.select(view, reason)
             why = None if choice is None else rejection(choice, view, reason)
-        except Exception as raised:  # noqa: BLE001 - a plugin may raise anything, and no partition may suffer
+        except (Exception, SystemExit) as raised:  # noqa: BLE001 - a plugin may raise anything, and no partition may suffer
             choice, why = None, f"it raised {shown(raised)}"
-        if why is None:
-            return choice
-        self._record(SelectorBadAnswer(plugin=selector.name, topic=view.topic, partition=view.partition, why=why))
-        return self._stock[reason].select(view, reason)
+        return _Answer(choice) if why is None else _Answer(self._stock[reason].select(view, reason), why)
 
 
 def _view(

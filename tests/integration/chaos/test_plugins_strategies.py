@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ duration_s = 2
 
 [cluster]
 assignment = "mine"
+plugin_limit_s = 0.1
 
 [[topics]]
 name = "t"
@@ -70,6 +72,18 @@ def test_striped_decides_and_strategies_answer_is_violated(
     seen = f"1 answer of mine could not be used, and striped decided; the first: {why}"
     assert entries["strategies-answer"]["seen"] == seen
     assert entries["strategies-answer"]["witness"]["topic"] == "t"
+
+
+def test_a_strategy_that_never_answers_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    more = '[[topics]]\nname = "u"\npartitions = 1\nreplication_factor = 1\n'
+    monkeypatch.setattr(sys.modules[__name__], "CAMPAIGN", CAMPAIGN + more)
+    assert play(tmp_path, monkeypatch, "kct_hanging", "while True: pass") == 1
+    (path,) = tmp_path.glob("runs/placed/*/verdicts.json")
+    entries = {entry["name"]: entry for entry in json.loads(path.read_text())["invariants"]}
+    assert [name for name, entry in entries.items() if entry["verdict"] == "violated"] == ["strategies-answer"]
+    seen = "1 answer of mine could not be used, and striped decided; the first: it gave no answer within 0.1 s, and stood at"
+    assert entries["strategies-answer"]["seen"].startswith(seen)
+    assert entries["strategies-answer"]["seen"].endswith("; it is not asked again")
 
 
 def test_an_assignment_error_refuses_the_topic(

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kcontroller_chaos import invariants
 from kcontroller_chaos.campaign import published
 from kcontroller_chaos.campaign.file import load_campaign
 from kcontroller_chaos.campaign.schedule import Schedule, draw
@@ -285,4 +286,15 @@ def test_an_invariant_that_fails_is_unknown_and_hides_nothing(write: Write, answ
     found = {entry["name"]: entry for entry in verdicts(History((EVENT,)), (), known.invariants)["invariants"]}
     assert found["dry"]["verdict"] == "unknown"
     assert seen in found["dry"]["seen"]
+    assert len(found) == len(known.invariants) > 10
+
+
+def test_an_invariant_that_never_answers_is_unknown_and_hides_nothing(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(invariants, "CHECK_S", 0.1)
+    known = load_catalogue([write(INVARIANTS.replace("return Verdict.of(len(history.events))", "while True: pass"))])
+    found = {entry["name"]: entry for entry in verdicts(History((EVENT,)), (), known.invariants)["invariants"]}
+    assert found["dry"]["verdict"] == "unknown"
+    assert "Dry.check: it gave no answer within 0.1 s, and stood at " in found["dry"]["seen"]
     assert len(found) == len(known.invariants) > 10

@@ -1,0 +1,51 @@
+"""Calls of somebody else's code: what comes of one that returns, raises, or never ends."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from pytest_kcontroller.runtime.foreign import NoAnswerError, answer_within
+
+LONG_S = 60.0
+"""Nothing here takes so long."""
+SHORT_S = 0.05
+
+
+def test_what_it_returns_and_raises_is_what_the_caller_gets() -> None:
+    assert answer_within(LONG_S, lambda: 7) == 7
+
+    def leave() -> None:
+        raise SystemExit(3)
+
+    with pytest.raises(SystemExit):
+        answer_within(LONG_S, leave)
+
+
+def spin() -> None:
+    while True:
+        pass
+
+
+def spin_whatever_is_raised() -> None:
+    """Until it has been interrupted twice."""
+    for _ in range(2):
+        try:
+            spin()
+        except BaseException:  # noqa: BLE001 - as somebody's code does
+            continue
+
+
+@pytest.mark.parametrize("call", [spin, lambda: threading.Event().wait(LONG_S)], ids=["Python", "a lock"])
+def test_one_that_never_returns_is_given_up_with_the_place_where_it_stood(call: Callable[[], object]) -> None:
+    with pytest.raises(NoAnswerError, match=r"it gave no answer within 0\.05 s, and stood at \w+\.py:\d+"):
+        answer_within(SHORT_S, call)
+
+
+def test_it_says_whether_it_could_be_ended() -> None:
+    with pytest.raises(NoAnswerError, match=r"stood at test_foreign\.py:\d+$"):
+        answer_within(SHORT_S, spin)
+    with pytest.raises(NoAnswerError, match="it cannot be ended, and goes on in a thread of its own"):
+        answer_within(SHORT_S, spin_whatever_is_raised)
