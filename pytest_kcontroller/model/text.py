@@ -46,7 +46,13 @@ def in_words(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {in_words(each)}" for name, each in value.items()) or "nothing"
+        return ", ".join(f"{name} {one_of_many(each)}" for name, each in value.items()) or "nothing"
     if isinstance(value, (list, tuple)):
-        return ", ".join(in_words(each) for each in value) or "nothing"
+        return ", ".join(one_of_many(each) for each in value) or "nothing"
     return str(value)
+
+
+def one_of_many(value: Any) -> str:
+    """The same where other values stand beside it: a list in brackets."""
+    several = isinstance(value, (list, tuple))
+    return f"[{', '.join(map(one_of_many, value))}]" if several else in_words(value)

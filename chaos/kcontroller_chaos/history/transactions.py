@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 from pytest_kcontroller.model.history.event import NOWHERE, About, Focus, HistoryEvent, Rank, Writer, event, line_of
 from pytest_kcontroller.model.history.fields import Session
+from pytest_kcontroller.model.text import in_words, one_of_many
 from pytest_kcontroller.zookeeper.session import BadVersionError, NodeExistsError
 from pytest_kcontroller.zookeeper.txn import Op, Txn
 from pytest_kcontroller.zookeeper.znodes import CONTROLLER, CONTROLLER_EPOCH, parse_state_path
@@ -90,11 +91,8 @@ class ZkTxn(HistoryEvent):
             return f"refuses a request of {who}: error {self.error}"
         if codes := self._codes:
             return f"refuses a write of {who}: {_reason(codes)}"
-        ops = (
-            sorted(self.accepted, key=lambda op: _partition(op) != focus.partition)
-            if focus.partition
-            else self.accepted
-        )
+        asked = (focus.path, focus.partition)
+        ops = sorted(self.accepted, key=lambda op: op["path"] != asked[0] and (_partition(op) or "") != asked[1])
         named = ", ".join(_words(op) for op in ops[:WRITES_NAMED]) or self.type
         more = f" and {len(ops) - WRITES_NAMED} more" if len(ops) > WRITES_NAMED else ""
         return f"accepts from {who}: {named}{more}"
@@ -123,12 +121,12 @@ def _words(op: JsonOp) -> str:
         return f"delete {path}"
     value = _json(op.get("data"))
     if path == CONTROLLER and isinstance(value, dict):
-        return f"{path} = node {value.get('brokerid')}"
+        return f"{path} = node {in_words(value.get('brokerid'))}"
     if path == CONTROLLER_EPOCH:
-        return f"{path} = {op.get('data')}"
+        return f"{path} = {in_words(op.get('data'))}"
     if parse_state_path(path) is not None and isinstance(value, dict):
         named = (("leader", "leader"), ("isr", "ISR"), ("controller_epoch", "controller epoch"))
-        return f"{path}: " + ", ".join(f"{name} {value.get(key)}" for key, name in named)
+        return f"{path}: " + ", ".join(f"{name} {one_of_many(value.get(key))}" for key, name in named)
     return f"{op['type']} {path}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kcontroller_chaos.checking import LIVENESS, Verdict
 from kcontroller_chaos.history.read import History
 from kcontroller_chaos.invariants import Invariant
+from pytest_kcontroller.model.text import in_words, one_of_many
 
 
 class AllLedAfterHealing(Invariant):
@@ -24,7 +25,7 @@ class AllLedAfterHealing(Invariant):
             if leader in live or not any(broker in live for broker in candidates):
                 continue
             name = f"{partition['topic']}-{partition['partition']}"
-            seen = f"leader {leader}, ISR {isr}, live {live}"
+            seen = f"leader {in_words(leader)}, ISR {one_of_many(isr)}, live {one_of_many(live)}"
             witness = {"topic": partition["topic"], "partition": partition["partition"], "leader": leader, "live": live}
             return Verdict.violated(checks, seen=seen, where=name, witness=witness)
         return Verdict.of(checks)

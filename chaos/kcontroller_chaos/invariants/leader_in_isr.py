@@ -6,6 +6,7 @@ from kcontroller_chaos.checking import SAFETY, WRITES, Verdict, is_state, is_top
 from kcontroller_chaos.history.read import History
 from kcontroller_chaos.invariants import Invariant
 from pytest_kcontroller.model.cluster import NO_LEADER
+from pytest_kcontroller.model.text import in_words, one_of_many
 from pytest_kcontroller.zookeeper.znodes import parse_state_path
 
 
@@ -30,7 +31,7 @@ class LeaderInIsr(Invariant):
             leader, isr = write.json["leader"], write.json["isr"]
             replicas = assigned.get((tp.topic, tp.partition), [])
             if (leader != NO_LEADER and leader not in isr) or not set(isr) <= set(replicas):
-                seen = f"leader {leader}, ISR {isr}, assignment {replicas}"
+                seen = f"leader {in_words(leader)}, ISR {one_of_many(isr)}, assignment {one_of_many(replicas)}"
                 witness = write.witness(leader=leader, isr=isr, assignment=replicas)
                 return Verdict.violated(checks, seen=seen, where=write.where, witness=witness)
         return Verdict.of(checks)

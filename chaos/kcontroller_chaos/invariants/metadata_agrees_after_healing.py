@@ -7,6 +7,7 @@ from kcontroller_chaos.history.read import History
 from kcontroller_chaos.invariants import Invariant
 from pytest_kcontroller.cluster.tree import metadata_pairs
 from pytest_kcontroller.model.history import NodeMetadata
+from pytest_kcontroller.model.text import in_words
 
 
 class MetadataAgreesAfterHealing(Invariant):
@@ -25,7 +26,9 @@ class MetadataAgreesAfterHealing(Invariant):
             for what, expected, seen in metadata_pairs(tree, event["metadata"]):
                 checks += 1
                 if expected != seen:
-                    said = f"node {event['node']} was told {seen}, ZooKeeper has {expected}"
-                    witness = {"node": event["node"], "told": seen, "zookeeper": expected}
+                    said = (
+                        f"node {event['node']} was told {in_words(seen)} of {what}; ZooKeeper has {in_words(expected)}"
+                    )
+                    witness = {"node": event["node"], "what": what, "told": seen, "zookeeper": expected}
                     return Verdict.violated(checks, seen=said, where=what, witness=witness)
         return Verdict.of(checks)

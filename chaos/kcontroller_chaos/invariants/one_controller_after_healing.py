@@ -21,7 +21,8 @@ class OneControllerAfterHealing(Invariant):
         owner = tree["controller_owner"]
         if len(active) == 1 and owner is not None and list(active.values()) == [owner]:
             return Verdict.of(len(history.statuses))
-        seen = f"active: {', '.join(f'node {n} ({s})' for n, s in active.items()) or 'none'}; /controller is of {owner}"
+        named = ", ".join(f"node {n} ({s})" for n, s in active.items()) or "none"
+        seen = f"active: {named}; /controller is of {owner or 'nobody'}"
         witness = {"active": sorted(active), "sessions": active, "controller_owner": owner}
         checks = len(history.statuses)
         return Verdict.violated(checks, seen=seen, where="the end", witness=witness)

@@ -1,12 +1,14 @@
 """The decisive window of a failure: what happened within two seconds of its witness, one plain line per event.
 
-When there is more than a person reads, what says least is left out first: by the rank of its kind, then what is not about
-the partition of the witness, then what is far from it. How many were left out is said.
+When there is more than a person reads, the events of the partition that the witness is about come first, the nearest of
+them; then the others by the rank of their kind, those of the nodes in question before those of other nodes, then by their
+distance. How many were left out is said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kcontroller_chaos.history.read import Event, History
@@ -16,46 +18,97 @@ from pytest_kcontroller.model.text import in_words
 from pytest_kcontroller.zookeeper.znodes import parse_state_path
 
 AROUND_US = 2_000_000
-SHOWN = 40
+SHOWN, SHOWN_OF_PARTITION = 40, 16
 _STAMP = ("writer", "seq", "t_us", "kind")
+_NODES_NAMED = 4
+_SKIPPED = "skipped"
 
 
 def windows(history: History, verdicts: Mapping[str, Any], nodes: Mapping[str, int]) -> list[dict[str, Any]]:
-    """One window per violated invariant, then one per fault that was not applied, observed or healed."""
+    """One window per violated invariant, then one per fault that was not applied, observed or healed.
+
+    `partition` and `nodes` are what the witness is about: whoever draws the window begins with them.
+    """
     found = []
     for entry in verdicts["invariants"]:
         if entry["verdict"] == "violated":
             seen = entry.get("witness") or {}
-            witness, at_us = _place(history, seen)
-            focus = Focus(nodes, _partition(seen))
-            found.append({"about": "invariant", "name": entry["name"], **_window(history, focus, witness, at_us)})
+            focus = Focus(nodes, _partition(seen), path=_path(seen))
+            about = {"about": "invariant", "name": entry["name"], "partition": focus.partition}
+            about |= {"nodes": _nodes(seen, nodes)}
+            found.append({**about, **_window(history, focus, *place(history, seen), about["nodes"])})
     for fault in verdicts["faults"]:
-        if fault["why"]:  # not its status: one that nobody observed is healed all the same
+        if (
+            fault["why"] and fault["status"] != _SKIPPED
+        ):  # not its status: one that nobody observed is healed all the same
             failed = history.of(FaultNotApplied.kind, FaultNotObserved.kind, FaultNotHealed.kind)
-            of_it = (e for e in failed if e["fault"] == fault["id"] and e.get("node") == fault["node"])
-            witness = next(of_it, None)
-            at_us = int(witness["t_us"]) if witness else _end(history)
-            found.append({"about": "fault", "name": fault["id"], **_window(history, Focus(nodes), witness, at_us)})
+            of_it = [e for e in failed if e["fault"] == fault["id"] and e.get("node") == fault["node"]][:1]
+            at_us = int(of_it[0]["t_us"]) if of_it else _end(history)
+            about = {"about": "fault", "name": fault["id"], "partition": None, "nodes": _nodes(fault, nodes)}
+            found.append({**about, **_window(history, Focus(nodes), of_it, at_us, about["nodes"])})
     return found
+
+
+def began(history: History, entry: Mapping[str, Any]) -> int | None:
+    """The run time at which what is violated began; None: the entry of verdicts.json is not violated."""
+    return place(history, entry.get("witness") or {})[1] if entry["verdict"] == "violated" else None
 
 
 def last_moments(history: History, nodes: Mapping[str, int]) -> dict[str, Any]:
     """The window at the end of a history: what a test that failed just now did and saw."""
-    return _window(history, Focus(nodes), None, max((int(event["t_us"]) for event in history.events), default=0))
+    last_us = max((int(event["t_us"]) for event in history.events), default=0)
+    return _window(history, Focus(nodes), [], last_us, [])
 
 
-def _place(history: History, witness: Mapping[str, Any]) -> tuple[Event | None, int]:
-    """The event that a witness names and its time; a witness of the state at the end is the end."""
-    zxid, t_us = witness.get("zxid"), witness.get("t_us")
+def place(history: History, witness: Mapping[str, Any]) -> tuple[list[Event], int]:
+    """The events that a witness names, and when it was broken: at its time, else at its write.
+
+    A witness of the state at the end is about what has been so since the last write of its partition; without a
+    partition it is the end.
+    """
+    zxid, t_us, partition = witness.get("zxid"), witness.get("t_us"), _partition(witness)
+    found: list[Event] = []
     if zxid is not None:
         number = int(zxid, 16) if isinstance(zxid, str) else int(zxid)
-        for txn in history.txns:
-            if txn["zxid"] == number:
-                return txn, int(txn["t_us"])
+        found += [txn for txn in history.txns if txn["zxid"] == number][:1]
     if t_us is not None:
-        same = (e for e in history.events if e["t_us"] == t_us and e.get("node") == witness.get("node"))
-        return next(same, None), int(t_us)
-    return None, _end(history)
+        writer = witness.get("writer")
+        found += [
+            event
+            for event in history.events
+            if event["t_us"] == t_us
+            and event.get("node") == witness.get("node")
+            and (writer is None or event["writer"] == writer)
+            and event not in found
+        ][:1]
+        return found, int(t_us)
+    if not found and partition is not None:
+        found += [txn for txn in history.txns if _concerns(txn, partition)][-1:]
+    return found, int(found[0]["t_us"]) if found else _end(history)
+
+
+def _concerns(event: Event, partition: str) -> bool:
+    value = parsed(event)
+    return value is not None and value.concerns(partition)
+
+
+def _nodes(witness: Mapping[str, Any], nodes: Mapping[str, int]) -> list[int]:
+    """The nodes that it names, the ones in question first."""
+
+    def named() -> Iterator[Any]:
+        yield from (witness.get(name) for name in ("node", "broker"))
+        yield nodes.get(str(witness.get("session")))
+        yield witness.get("leader")
+        for name in ("missing", "active", "dead", "isr"):
+            several = witness.get(name)
+            yield from several if isinstance(several, list) else ()
+
+    found = [node for node in named() if isinstance(node, int) and not isinstance(node, bool) and node >= 0]
+    return list(dict.fromkeys(found))[:_NODES_NAMED]
+
+
+def _path(witness: Mapping[str, Any]) -> str | None:
+    return None if witness.get("path") is None else str(witness["path"])
 
 
 def _end(history: History) -> int:
@@ -66,36 +119,61 @@ def _partition(witness: Mapping[str, Any]) -> str | None:
     """The partition that a witness is about, as TOPIC-NUMBER."""
     if (tp := parse_state_path(str(witness.get("path")))) is not None:
         return str(tp)
-    return f"{witness['topic']}-{witness['partition']}" if {"topic", "partition"} <= witness.keys() else None
+    if {"topic", "partition"} <= witness.keys():
+        return f"{witness['topic']}-{witness['partition']}"
+    what = str(witness.get("what", ""))  # of what nodes were told: `controller`, `brokers`, or a partition
+    return what if re.search(r"-\d+$", what) else None
 
 
-def _window(history: History, focus: Focus, witness: Event | None, at_us: int) -> dict[str, Any]:
+def _window(history: History, focus: Focus, witnesses: list[Event], at_us: int, nodes: list[int]) -> dict[str, Any]:
+    proof = {id(event) for event in witnesses}
     ended_us = min((int(event["t_us"]) for event in history.of(RunEnded.kind)), default=at_us + AROUND_US)
     last_us = max(at_us, min(at_us + AROUND_US, ended_us))  # how a finished run is taken down decides nothing
-    near = [(e, parsed(e)) for e in history.events if at_us - AROUND_US <= int(e["t_us"]) <= last_us]
-    told = [(e, value) for e, value in near if e is witness or _rank(value) < Rank.UNTOLD]
-    by_weight = sorted(told, key=lambda one: (one[0] is not witness, *_weight(one[0], one[1], focus, at_us)))
-    kept = {id(event) for event, _ in by_weight[:SHOWN]}
+    near = [(e, parsed(e)) for e in history.events if at_us - AROUND_US <= int(e["t_us"]) <= last_us or id(e) in proof]
+    told = [(e, value) for e, value in near if id(e) in proof or _rank(value) < Rank.UNTOLD]
+    first = _nearest_of_partition(told, focus, at_us)
+
+    def weight(one: tuple[Event, HistoryEvent | None]) -> tuple[bool, bool, Rank, bool, int]:
+        event, value = one
+        of_others = bool(nodes) and _node(event) not in nodes
+        return id(event) not in proof, id(event) not in first, _rank(value), of_others, _distance(event, at_us)
+
+    kept = {id(event) for event, _ in sorted(told, key=weight)[:SHOWN]}
     return {
         "at_us": at_us,
         "from_us": max(0, at_us - AROUND_US),
         "to_us": last_us,
         "left_out": len(told) - len(kept),
         "events": [
-            {"t_us": e["t_us"], "writer": e["writer"], "text": _sentence(e, value, focus), "witness": e is witness}
+            {"t_us": e["t_us"], "writer": e["writer"], "text": _sentence(e, value, focus), "witness": id(e) in proof}
             for e, value in told
             if id(e) in kept
         ],
     }
 
 
+def _nearest_of_partition(told: list[tuple[Event, HistoryEvent | None]], focus: Focus, at_us: int) -> set[int]:
+    """The identities of the nearest events of the partition in question."""
+    partition = focus.partition
+    if partition is None:
+        return set()
+    of_it = [event for event, value in told if value is not None and value.concerns(partition)]
+    return {id(event) for event in sorted(of_it, key=lambda event: _distance(event, at_us))[:SHOWN_OF_PARTITION]}
+
+
+def _distance(event: Event, at_us: int) -> int:
+    return abs(int(event["t_us"]) - at_us)
+
+
+def _node(event: Event) -> int | None:
+    """The node that an event is about: it names it, or it wrote it (a restarted one as `node-1.2`)."""
+    named = event.get("node")
+    number = str(event["writer"]).removeprefix("node-").partition(".")[0]
+    return named if isinstance(named, int) else int(number) if number.isdigit() else None
+
+
 def _rank(value: HistoryEvent | None) -> Rank:
     return Rank.DECISIVE if value is None else value.weight()
-
-
-def _weight(event: Event, value: HistoryEvent | None, focus: Focus, at_us: int) -> tuple[Rank, bool, int]:
-    about = value is not None and focus.partition is not None and value.concerns(focus.partition)
-    return _rank(value), not about, abs(int(event["t_us"]) - at_us)
 
 
 def _sentence(event: Event, value: HistoryEvent | None, focus: Focus) -> str:

@@ -13,6 +13,7 @@ from kcontroller_chaos.history.read import History, read_history, zk_import
 from kcontroller_chaos.history.rundir import RunDirectory, write_json
 from kcontroller_chaos.history.transactions import ZOOKEEPER
 from kcontroller_chaos.invariants import Invariant, check_all
+from kcontroller_chaos.judge.decisive import began
 from kcontroller_chaos.judge.recovery import SKIPPED, elections, faults, recovery
 from kcontroller_chaos.judge.timeline import timeline
 from pytest_kcontroller.errors import KControllerError
@@ -92,7 +93,8 @@ def _planned(path: Path) -> list[str]:
 
 def verdicts(history: History, planned: Sequence[str] = (), invariants: Sequence[Invariant] | None = None) -> Entry:
     """The content of verdicts.json; `planned` are the faults' ids by the schedule; `invariants` None: ours."""
-    injected, elected, found = faults(history), elections(history), check_all(history, invariants)
+    injected, elected = faults(history), elections(history)
+    found = [{**entry, "began_us": began(history, entry)} for entry in check_all(history, invariants)]
     parts = {
         "injected": _part(injected, planned, "applied_us", ("asked", "not-applied")),
         "observed": _part(injected, planned, "observed_us", ("not-observed",)),

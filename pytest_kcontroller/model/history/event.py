@@ -13,7 +13,7 @@ from dataclasses import MISSING, dataclass, fields
 from enum import Enum, IntEnum
 from typing import Any, ClassVar, Protocol, TypeVar, dataclass_transform
 
-from pytest_kcontroller.model.text import in_words, shown
+from pytest_kcontroller.model.text import one_of_many, shown
 
 TOPICS = "topics"
 """The field of a batch: topic -> columns of the same length, one per field of a partition."""
@@ -56,10 +56,12 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """From where a reader looks: `nodes` (session -> node) gives sessions a name, `partition` is named first in a batch."""
+    """From where a reader looks: `nodes` (session -> node) gives sessions a name; `partition` and the znode `path` are named
+    first where many are written at once."""
 
     nodes: Mapping[str, int]
     partition: str | None = None
+    path: str | None = None
 
     def of_node(self, session: str) -> str:
         return f" of node {self.nodes[session]}" if session in self.nodes else ""
@@ -186,12 +188,12 @@ class Batch(HistoryEvent):
         return super().of(line)
 
     def concerns(self, partition: str) -> bool:
-        topic, _, number = partition.rpartition("-")
-        columns = self.topics.get(topic) if isinstance(self.topics, Mapping) else None
-        return isinstance(columns, Mapping) and int(number) in columns.get("partition", ())
+        return any(f"{row.get('topic')}-{row.get('partition')}" == partition for row in rows({TOPICS: self.topics}))
 
     def sentence(self, focus: Focus = NOWHERE) -> str:
         words = [_Words(row) for row in rows(self.fields())]
+        if not words:
+            return f"{self.kind} of partitions that cannot be read"
         if len(words) == 1:
             return self.one.format_map(words[0])
         words.sort(key=lambda row: row["tp"] != focus.partition)
@@ -207,7 +209,7 @@ class _Words(dict[str, Any]):
     def __getitem__(self, name: str) -> str:
         if name == "tp":
             return f"{self['topic']}-{self['partition']}"
-        return in_words(self.get(name, _NOT_THERE))
+        return one_of_many(self.get(name, _NOT_THERE))
 
 
 def by_topic(
@@ -227,7 +229,10 @@ def by_topic(
 
 
 def rows(line: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """One mapping per partition of a batch, with `topic` and all that holds for the batch; any other event is itself."""
+    """One mapping per partition of a batch, with `topic` and all that holds for the batch; any other event is itself.
+
+    What a damaged line has in place of columns is no partition; of columns of different lengths, those that are whole are.
+    """
     topics = line.get(TOPICS)
     if not isinstance(topics, Mapping):
         yield line
@@ -236,5 +241,6 @@ def rows(line: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for topic, columns in topics.items():
         if not isinstance(columns, Mapping):
             continue
-        for values in zip(*columns.values(), strict=True):
-            yield {**shared, "topic": topic, **dict(zip(columns, values, strict=True))}
+        lists = {name: column for name, column in columns.items() if isinstance(column, list)}
+        for values in zip(*lists.values(), strict=False):
+            yield {**shared, "topic": topic, **dict(zip(lists, values, strict=True))}

@@ -110,7 +110,7 @@ def test_sentences_are_words() -> None:
         "it elected leaders for 3 partitions (controller epoch 3, offline): 2 for u-0, 1 for t-0, 2 for t-1"
     )
     one = history.BrokerIsrChanged(topics={"t": {"partition": [0], "isr": [[1, 2]], "partition_epoch": [4]}})
-    assert one.sentence() == "the ISR of t-0 became 1, 2"
+    assert one.sentence() == "the ISR of t-0 became [1, 2]"
     stopping = history.ControllerControlledShutdown(broker=1, broker_epoch=9, epoch=2, relieved={}, remaining=[])
     assert stopping.sentence() == "broker 1 is shutting down and still leads nothing"
     skipped = history.FaultSkipped(

@@ -49,8 +49,8 @@ def test_an_object_is_shown_whatever_its_repr_does() -> None:
         (None, "nothing"),
         (True, "yes"),
         ([], "nothing"),
-        ([1, [2, 3]], "1, 2, 3"),
-        ({"leader": 1, "isr": [1, 2], "why": None}, "leader 1, isr 1, 2, why nothing"),
+        ([1, [2, 3]], "1, [2, 3]"),
+        ({"leader": 1, "isr": [1, 2], "why": None}, "leader 1, isr [1, 2], why nothing"),
     ],
 )
 def test_values_are_said_in_words(value: object, said: str) -> None:
