@@ -19,17 +19,19 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pytest_kcontroller.fixtures.chaos import Chaos
+    from pytest_kcontroller.fixtures.factory import KController
     from pytest_kcontroller.fixtures.kcluster import KCluster
     from pytest_kcontroller.fixtures.khistory import KHistory
     from pytest_kcontroller.fixtures.options import KcSettings
     from pytest_kcontroller.fixtures.zookeeper import TestZooKeeper
 
 __version__ = "0.1.0"
-__all__ = ["Chaos", "KCluster", "KHistory", "KcSettings", "TestZooKeeper", "__version__"]
+__all__ = ["Chaos", "KCluster", "KController", "KHistory", "KcSettings", "TestZooKeeper", "__version__"]
 
 _HOMES = {
     "Chaos": "chaos",
     "KCluster": "kcluster",
+    "KController": "factory",
     "KHistory": "khistory",
     "KcSettings": "options",
     "TestZooKeeper": "zookeeper",

@@ -61,17 +61,18 @@ class StartError(EnvironmentFailure):
     """A process did not become ready.
 
     `phase` is what it was doing, `seconds` how long that took, `log` where its output is, `command` how to start
-    it by hand. The last 50 lines of the log are in the message.
+    it by hand (empty: it cannot be). The last 50 lines of the log are in the message.
     """
 
     def __init__(self, name: str, *, phase: str, seconds: float, log: Path, command: str, hint: str = "") -> None:
         self.name, self.phase, self.seconds, self.log, self.command = name, phase, seconds, log, command
         lines = log.read_text(errors="replace").splitlines()[-50:] if log.exists() else []
         tail = "\n".join(f"    {line}" for line in lines) or "    (it printed nothing)"
+        by_hand = f"start it by hand: {command}" if command else ""
         super().__init__(
             f"{name} did not start: {phase} (after {seconds:.1f} s)",
             where=str(log),
-            hint=f"{hint + '; ' if hint else ''}start it by hand: {command}\nlast lines of its log:\n{tail}",
+            hint=f"{'; '.join(filter(None, (hint, by_hand)))}\nlast lines of its log:\n{tail}",
         )
 
 

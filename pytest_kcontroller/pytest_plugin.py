@@ -25,6 +25,7 @@ from pytest_kcontroller.fixtures.definitions import (
     kc_settings,
     kcluster,
     kcluster_module,
+    kcontroller,
     khistory,
     toxiproxy,
     zk,
@@ -51,6 +52,7 @@ __all__ = [
     "kc_settings",
     "kcluster",
     "kcluster_module",
+    "kcontroller",
     "khistory",
     "toxiproxy",
     "zk",
@@ -89,6 +91,26 @@ def _needs_no_word(error: BaseException) -> tuple[bool, bool]:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     marker.deselect(config, items)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    marker.check(item)
+    if "kcluster_module" in getattr(item, "fixturenames", ()):
+        _restore(item)
+
+
+def _restore(item: pytest.Item) -> None:
+    """A module's cluster is whole when a test of it begins, whatever the one before has left."""
+    from pytest_kcontroller.errors import KControllerError
+
+    cluster = next((c for node in item.listchain() if (c := node.stash.get(cluster_key, None)) is not None), None)
+    if cluster is None:
+        return
+    try:
+        cluster.restore()
+    except KControllerError as failed:
+        pytest.fail(f"kcluster_module: {failed}", pytrace=False)
 
 
 def pytest_report_collectionfinish(config: pytest.Config) -> str | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_kcontroller.cli import INTERRUPTED, explain
+from pytest_kcontroller.cluster.limits import MOST_NODES
 from pytest_kcontroller.cluster.zookeeper import EMBEDDED, PLACES
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 NAME = "up"
 HELP = "start a cluster to play with; Ctrl-C stops it"
 
-MOST_NODES = 200
-"""A node's proxies listen on 127.x.<id + 1>.y."""
 _TOPIC = re.compile(r"([A-Za-z0-9._-]{1,249})(?::(\d+)(?::(\d+))?)?")
 
 

@@ -6,14 +6,22 @@ from collections.abc import Sequence
 
 from pytest_kcontroller.errors import UsageError
 
-
-def unknown_node(node: int, nodes: Sequence[int]) -> UsageError:
-    return UsageError(f"there is no node {node}; there are: {', '.join(map(str, nodes))}")
+__tracebackhide__ = True  # pytest: a failing call is shown where the test makes it
 
 
-def not_running(node: int, signal: str) -> UsageError:
-    return UsageError(f"node {node} does not run, so it cannot get {signal}", hint="restart it first")
+def unknown_node(node: object, nodes: Sequence[int]) -> UsageError:
+    return UsageError(f"there is no node {node!r}; there are: {', '.join(map(str, nodes))}")
+
+
+def not_running(node: int, to_what: str) -> UsageError:
+    return UsageError(f"node {node} does not run, so it cannot {to_what}", hint="restart it first")
 
 
 def running_already(node: int) -> UsageError:
     return UsageError(f"node {node} runs already", hint="stop or kill it first")
+
+
+def check_known(node: object, nodes: Sequence[int]) -> None:
+    """Raises UsageError. True is no node 1, and neither is 1.0, although Python finds them equal."""
+    if type(node) is not int or node not in nodes:
+        raise unknown_node(node, nodes)

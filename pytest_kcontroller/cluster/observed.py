@@ -17,7 +17,7 @@ from pytest_kcontroller.broker.shutdown import ShutdownLimits
 from pytest_kcontroller.cluster.capabilities import REPORTS, Capability, NodeStatus
 from pytest_kcontroller.cluster.contract import NodeSession
 from pytest_kcontroller.cluster.timing import stretched
-from pytest_kcontroller.cluster.topics import Assigned, assign, write_topic
+from pytest_kcontroller.cluster.topics import Assigned, assign, check_topic, write_topic
 from pytest_kcontroller.cluster.tree import Tree, read_leader, read_tree, reported_otherwise, unsettled
 from pytest_kcontroller.errors import EnvironmentFailure, NotOnThisBackend, WaitTimeoutError
 from pytest_kcontroller.model.cluster import TopicPartition
@@ -130,6 +130,7 @@ class ObservedCluster(ABC):
         topic_id: bool = True,
     ) -> StrategyBadAnswer | None:
         """Replicas by `assignment`, or by the strategy of the settings on the registered brokers."""
+        check_topic(name, partitions, replication_factor, assignment, range(self.settings.nodes))
         bad_answer = None
         if assignment is None:
             assigned = await self._assigned(partitions, replication_factor)

@@ -13,9 +13,49 @@ from pytest_kcontroller.hookspecs import AssignmentStrategy
 from pytest_kcontroller.model.assignment import AssignableBroker, AssignmentError, AssignmentRequest, rejection
 from pytest_kcontroller.model.cluster import Assignment, TopicState
 from pytest_kcontroller.model.text import shown
+from pytest_kcontroller.model.topic_names import RULE, collide, why_no_topic_name
 from pytest_kcontroller.runtime.foreign import NoAnswerError, answer_within
-from pytest_kcontroller.zookeeper.session import ConnectionLossError, Create, NodeExistsError, ZkSession
-from pytest_kcontroller.zookeeper.znodes import encode_topic, topic_path
+from pytest_kcontroller.zookeeper.session import ConnectionLossError, Create, GetChildren, NodeExistsError, ZkSession
+from pytest_kcontroller.zookeeper.znodes import TOPICS, encode_topic, topic_path
+
+MOST_PARTITIONS = 10_000
+"""Of one topic, as in campaign files."""
+
+
+def check_topic(
+    name: object,
+    partitions: object,
+    replication_factor: object,
+    assignment: Mapping[int, Sequence[int]] | None,
+    nodes: Sequence[int],
+) -> None:
+    """Kafka's rules for a topic that is to be made (AdminZkClient.validateTopicCreate), on a cluster of `nodes`. Raises
+    UsageError."""
+    if (why := why_no_topic_name(name)) is not None:
+        raise UsageError(why, hint=RULE)
+    for what, number, most in (
+        ("partitions", partitions, MOST_PARTITIONS),
+        ("replication_factor", replication_factor, len(nodes)),
+    ):
+        if type(number) is not int or not 1 <= number <= most:
+            raise UsageError(f"{what}={shown(number)} of the topic {name!r}", hint=f"a whole number, 1 to {most}")
+    if assignment is not None and (wrong := _wrong_assignment(assignment, nodes)) is not None:
+        raise UsageError(
+            f"the assignment of the topic {name!r}: {wrong}",
+            hint="partition -> ids of nodes: {0: (0, 1), 1: (1, 2)}, numbered from 0, equally many for each",
+        )
+
+
+def _wrong_assignment(assignment: object, nodes: Sequence[int]) -> str | None:
+    if not isinstance(assignment, Mapping) or not assignment:
+        return f"{shown(assignment)} places no partition"
+    first = next(iter(assignment.values()))
+    if not isinstance(first, list | tuple) or not first:
+        return f"partition {shown(next(iter(assignment)))} has no replicas: {shown(first)}"
+    brokers = tuple(AssignableBroker(node) for node in nodes)
+    return rejection(
+        assignment, AssignmentRequest(brokers=brokers, partitions=len(assignment), replication_factor=len(first))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +124,8 @@ async def write_topic(
     """The config first, then the topic, so that whoever sees the topic finds its config. Without `topic_id` it is one from
     a tool before Kafka 2.8 (KIP-516): the controller gives it an id.
 
-    Raises UsageError if the topic exists, EnvironmentFailure if ZooKeeper did not answer for sure.
+    Raises UsageError if the topic exists, or one that collides with it; EnvironmentFailure if ZooKeeper did not answer for
+    sure.
     """
     drawn = base64.urlsafe_b64encode(bytes(draw(256) for _ in range(16))).rstrip(b"=").decode()
     topic = TopicState(
@@ -94,6 +135,7 @@ async def write_topic(
     )
     config = json.dumps({"version": 1, "config": {}}, separators=(",", ":")).encode()
     try:
+        await _check_collision(session, name)
         await _create(session, f"/config/topics/{name}", config, exists_ok=True)
         await _create(session, topic_path(name), encode_topic(topic), exists_ok=False)
     except NodeExistsError:
@@ -101,6 +143,17 @@ async def write_topic(
     except ConnectionLossError:
         raise EnvironmentFailure(f"the connection broke while the topic {name!r} was created") from None
     return topic
+
+
+async def _check_collision(session: ZkSession, name: str) -> None:
+    if not {".", "_"} & set(name):
+        return
+    there = getattr(await session.submit(GetChildren(TOPICS)), "names", ())
+    if other := next((topic for topic in there if collide(name, topic)), None):
+        raise UsageError(
+            f"the topic {name!r} collides with {other!r}: in Kafka's metrics `.` and `_` are one",
+            hint="choose another name",
+        )
 
 
 async def _create(session: ZkSession, path: str, data: bytes, *, exists_ok: bool) -> None:

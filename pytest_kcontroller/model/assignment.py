@@ -35,14 +35,12 @@ def rejection(answer: object, request: AssignmentRequest) -> str | None:
     if not isinstance(answer, Mapping):
         return f"it gave a {type(answer).__name__}, not partition -> replicas"
     wanted = range(request.first_partition, request.first_partition + request.partitions)
-    if sorted(map(str, answer)) != sorted(map(str, wanted)) or not all(
-        isinstance(partition, int) for partition in answer
-    ):
+    if sorted(map(str, answer)) != sorted(map(str, wanted)) or not all(type(one) is int for one in answer):
         return f"it placed the partitions {_listed(answer)}, not {_listed(wanted)}"
     brokers = [broker.id for broker in request.brokers]
     for partition in wanted:
         replicas = answer[partition]
-        if not isinstance(replicas, list | tuple) or not all(isinstance(replica, int) for replica in replicas):
+        if not isinstance(replicas, list | tuple) or not all(type(one) is int for one in replicas):
             return f"the replicas of partition {partition} are {replicas!r}, not a tuple of broker ids"
         if len(replicas) != request.replication_factor:
             return f"partition {partition} has {len(replicas)} replicas, not {request.replication_factor}"

@@ -48,7 +48,7 @@ def test_the_examples_of_fixtures_pass_in_a_simulated_world(docs_project: Callab
     fixtures = ROOT / "docs/fixtures.md"
     examples = [block for block in of("python") if block.page == fixtures and "zookeeper, zk" not in block.text]
     ran = docs_project(examples).pytest("--kc-backend=sim")
-    passed(ran, tests=4)
+    passed(ran, tests=6)
     assert "2 deselected" in ran.stdout
 
 

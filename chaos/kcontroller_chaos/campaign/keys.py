@@ -8,13 +8,9 @@ from dataclasses import dataclass, replace
 from kcontroller_chaos.catalogue import Catalogue
 from kcontroller_chaos.catalogue.key import REQUIRED, Key
 from kcontroller_chaos.catalogue.placement import DAY_S, FAULT_KEYS
+from pytest_kcontroller.cluster.limits import LONGEST_SESSION_MS, MOST_NODES
 from pytest_kcontroller.model.kafka_config import KAFKA_CONFIG
 from pytest_kcontroller.runtime.foreign import LIMIT_S
-
-MOST_NODES = 200
-"""Each has an address of its own on loopback: 127.plane.source.target."""
-LONGEST_SESSION_MS = 60_000
-"""What ZooKeeper is set up to grant at most (cluster/zookeeper); of a longer one nobody would be told."""
 
 ADMIN_ACTIONS = ("create_topic",)
 DRAWN_TARGETS = ("controller", "leader", "random")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shlex
 import signal
 import sys
 import tempfile
@@ -23,7 +24,7 @@ from pytest_kcontroller.node.control import LONGEST_PATH, ControlClient, Control
 from pytest_kcontroller.node.settings import NodeSettings
 
 START_S = 15.0
-"""A node is registered within this time, unscaled; longer than a dead predecessor's session can still hold its place."""
+"""A node is registered within this time, unscaled, and that of a dead predecessor's session, which may hold its place."""
 ANSWER_S = 2.0
 POLL_S = 0.02
 
@@ -91,7 +92,7 @@ class NodeProcess:
         self._watch = asyncio.create_task(self._observe_end(self._process), name=f"watch node {self.node}")
         why: str | None = "it was not looked at"
         try:
-            async with asyncio.timeout(scaled(START_S)):
+            async with asyncio.timeout(scaled(START_S + self._settings.session_timeout_ms / 1000)):
                 while self.alive:
                     if (why := await ready(self.node)) is None:
                         return
@@ -115,7 +116,7 @@ class NodeProcess:
             phase=phase,
             seconds=asyncio.get_running_loop().time() - began,
             log=self.log,
-            command=" ".join(self._command),
+            command=shlex.join(self._command),
         )
 
     async def _observe_end(self, process: Supervised) -> None:
@@ -180,7 +181,7 @@ class NodeProcess:
 
     def _signal(self, number: signal.Signals) -> None:
         if (pid := self.pid) is None:
-            raise not_running(self.node, number.name)
+            raise not_running(self.node, f"get {number.name}")
         # It may have ended this very moment, before its end has been observed: whoever waits for that will see it.
         with contextlib.suppress(psutil.NoSuchProcess):
             psutil.Process(pid).send_signal(number)

@@ -117,7 +117,7 @@ class SimNode:
 
     def _must_run(self, signal: str) -> None:
         if not self.alive:
-            raise not_running(self._settings.node_id, signal)
+            raise not_running(self._settings.node_id, f"get {signal}")
 
     def pause(self) -> None:
         self._must_run("SIGSTOP")
@@ -271,8 +271,9 @@ class SimCluster(ObservedCluster):
         async def check() -> str | None:
             return await self._registered(node) if self._nodes[node].alive else None
 
+        limit_s = START_S + self.session_timeout_ms / 1000  # a dead predecessor's session can still hold its place
         try:
-            await self.wait_until(f"node {node} is registered", check, timeout_s=START_S)
+            await self.wait_until(f"node {node} is registered", check, timeout_s=limit_s)
         except EnvironmentFailure as late:
             raise self._not_started(node, str(late), began_us) from None
         if not self._nodes[node].alive:
@@ -281,7 +282,8 @@ class SimCluster(ObservedCluster):
     def _not_started(self, node: int, phase: str, began_us: int) -> StartError:
         seconds = (self._world.clock.now_us() - began_us) / 1e6
         log = self.directory / "logs" / f"node-{node}.log"
-        return StartError(f"node {node}", phase=phase, seconds=seconds, log=log, command="the same seed again")
+        hint = "the same seed shows it again"
+        return StartError(f"node {node}", phase=phase, seconds=seconds, log=log, command="", hint=hint)
 
     # --- what there is
 

@@ -8,6 +8,7 @@ import shutil
 from abc import ABC, abstractmethod
 from pathlib import Path
 
+from pytest_kcontroller.cluster.limits import LONGEST_SESSION_MS
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import StartError
 from pytest_kcontroller.model.cluster import Address
@@ -18,7 +19,7 @@ ANSWER_S = 2.0
 
 TICK_MS = 200
 """Sessions may be 2 to 20 ticks by default: with a short tick the shortest is 400 ms; the longest is set apart."""
-MAX_SESSION_MS = 60_000
+MAX_SESSION_MS = LONGEST_SESSION_MS
 SNAP_COUNT = 1_000_000
 """So many transactions are in one log file: none of a test is cut off by a snapshot."""
 SUPERUSER = "super:kcontroller"
