@@ -12,10 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
-from kcontroller_chaos.history.transactions import txn_event
-from kcontroller_chaos.history.txnlog import TxnLogReader
-from pytest_kcontroller.runtime.real import RunStart
-
 Event = dict[str, Any]
 
 POLL_S = 0.02
@@ -61,20 +57,6 @@ class EventSource(Protocol):
     def poll(self) -> list[Event]:
         """What is new since the last look."""
         ...
-
-
-class LogSource:
-    """The transaction log of a running ZooKeeper."""
-
-    def __init__(self, directory: Path, start: RunStart) -> None:
-        self._reader, self._start, self._seq = TxnLogReader(directory), start, 0
-
-    def poll(self) -> list[Event]:
-        events = []
-        for txn in self._reader.poll():
-            events.append(txn_event(txn, self._seq, self._start.us_of_wall_ms(txn.time_ms)))
-            self._seq += 1
-        return events
 
 
 class Feed:

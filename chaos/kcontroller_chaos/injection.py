@@ -26,7 +26,6 @@ class Injection:
     node: int
     session: int
     since: int
-    asked_us: int
     duration_s: float | None = None
     kept: list[Any] = field(default_factory=list)
     """What `inject` leaves to `observe` and `heal`, such as connections of its own: a fault itself has no memory."""
@@ -42,7 +41,6 @@ class Injection:
             and event["type"] == "close-session"
             and event["session"] == hex(self.session)
             and (event["cxid"] != 0) == by_client
-            and event["t_us"] >= self.asked_us - CLOCKS_DIFFER_US
         )
 
     @classmethod
@@ -72,7 +70,6 @@ class Injection:
             node=node,
             session=session.session_id,
             since=feed.position,
-            asked_us=clock.now_us(),
             duration_s=duration_s,
         )
 
@@ -92,10 +89,6 @@ def without_session(session: NodeSession | None, feed: Feed, node: int) -> str |
     if hex(session.session_id) in feed.ended_sessions:
         return f"the session {session.session_id:#x} of node {node} has ended, and the node does not know it yet"
     return None
-
-
-CLOCKS_DIFFER_US = 2_000
-"""ZooKeeper's log has whole milliseconds of the wall clock, run times come from the monotonic clock."""
 
 
 TASKS, SESSION, PROCESS, NETWORK = "tasks", "session", "process", "network"

@@ -198,6 +198,7 @@ def _why(result: RunResult) -> list[str]:
     lines += [
         f"{place}: a killed writer left this line half; it was left out" for place in result.details.get("cut", ())
     ]
+    lines += result.details.get("notes", ())
     lines += [f"known: {reason}" for reason in result.expected]
     lines += [f"was known, and its date has passed: {reason}" for reason in result.details.get("lapsed", ())]
     if result.verdict == "held" or not result.details:

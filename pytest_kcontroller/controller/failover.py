@@ -21,6 +21,7 @@ async def fail_over(term: Term) -> None:
             epoch=term.context.epoch,
             partitions=len(term.context.assignments),
             duration_us=term.runtime.clock.now_us() - began,
+            zxid=term.store.session.last_zxid,
         )
     )
 

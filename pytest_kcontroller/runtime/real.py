@@ -16,6 +16,9 @@ from pytest_kcontroller.runtime.ports import ConnectionClosedError, Listening, S
 from pytest_kcontroller.runtime.rng import NamedRng
 from pytest_kcontroller.zookeeper.session import ZkConnector
 
+LOOKS, NEAR_NS, TOO_FAR_NS = 10, 20_000, 1_000_000
+"""So often both clocks are read, until the readings lie so near to each other; so far apart they say nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunStart:
@@ -26,7 +29,8 @@ class RunStart:
 
     @classmethod
     def now(cls) -> RunStart:
-        return cls(time.time_ns(), time.monotonic_ns())
+        _, wall_ns, monotonic_ns = _side_by_side()
+        return cls(wall_ns, monotonic_ns)
 
     def encode(self) -> str:
         return f"{self.wall_ns}:{self.monotonic_ns}"
@@ -36,9 +40,17 @@ class RunStart:
         wall, _, monotonic = text.partition(":")
         return cls(int(wall), int(monotonic))
 
-    def us_of_wall_ms(self, wall_ms: int) -> int:
-        """Run time of an instant that another program gave in milliseconds since 1970 (ZooKeeper's log)."""
-        return wall_ms * 1000 - self.wall_ns // 1000
+
+def _side_by_side() -> tuple[int, int, int]:
+    """How far apart the readings are, then the wall clock and the monotonic one at one instant, all in ns: the closest of
+    several looks, since a thread may lose its turn between two readings."""
+    looks: list[tuple[int, int, int]] = []
+    while len(looks) < LOOKS and (not looks or min(looks)[0] > NEAR_NS):
+        before = time.monotonic_ns()
+        wall = time.time_ns()
+        after = time.monotonic_ns()
+        looks.append((after - before, wall, (before + after) // 2))
+    return min(looks)
 
 
 class RealClock:
@@ -50,6 +62,17 @@ class RealClock:
 
     def wall_ms(self) -> int:
         return time.time_ns() // 1_000_000
+
+    def wall_ahead_us(self) -> int | None:
+        """How far the wall clock has moved ahead of this one since the run began; None: they could not be read together.
+
+        NTP slews both alike. What moves them against each other is a step: somebody sets the clock, or the machine was
+        suspended, which only the wall clock counts.
+        """
+        apart_ns, wall_ns, monotonic_ns = _side_by_side()
+        if apart_ns > TOO_FAR_NS:
+            return None
+        return ((wall_ns - self._start.wall_ns) - (monotonic_ns - self._start.monotonic_ns)) // 1000
 
     async def sleep_us(self, duration_us: int) -> None:
         await asyncio.sleep(duration_us / 1e6)

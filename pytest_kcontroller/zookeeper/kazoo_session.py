@@ -83,6 +83,7 @@ class KazooSession:
         self._ended = self._loop.create_future()
         self._handler = _Handler(self._post)
         self._last_watch: WatchedEvent | None = None
+        self._last_zxid = 0
         self._client = _Client(
             self._on_loss,
             hosts=hosts,
@@ -113,6 +114,10 @@ class KazooSession:
     @property
     def state(self) -> SessionState:
         return self._state or SessionState.SUSPENDED
+
+    @property
+    def last_zxid(self) -> int:
+        return self._last_zxid
 
     def submit(self, request: port.Request) -> asyncio.Future[object]:
         future: asyncio.Future[object] = self._loop.create_future()
@@ -337,12 +342,13 @@ class _Reply:
         self._session, self._number, self._request, self._future = session, number, request, future
 
     def set(self, value: object) -> None:
-        self._session._post(self._succeed, value)
+        self._session._post(self._succeed, value, self._session._client.last_zxid)
 
     def set_exception(self, raised: BaseException) -> None:
         self._session._post(self.fail, translate_error(raised, path_of(self._request)))
 
-    def _succeed(self, value: object) -> None:
+    def _succeed(self, value: object, zxid: int) -> None:
+        self._session._last_zxid = zxid
         self._session._outstanding.pop(self._number, None)
         if not self._future.done():
             self._future.set_result(decode_answer(self._request, value, self._session._client))

@@ -261,6 +261,11 @@ class ZkSession(Protocol):
     @property
     def state(self) -> SessionState: ...
 
+    @property
+    def last_zxid(self) -> int:
+        """Every transaction up to this one had been done when the newest reply that was delivered was made; 0: none yet."""
+        ...
+
     def submit(self, request: Request) -> asyncio.Future[object]:
         """Sends one request, pipelined behind the earlier ones.
 

@@ -67,7 +67,7 @@ NODE = (
     node(0, "node.started", node=1, pid=1),
     node(1, "zk.state", state="connected", session="0xb"),
     follow(2),
-    node(5, "controller.failover", epoch=2, partitions=1, duration_us=1),
+    node(5, "controller.failover", epoch=2, partitions=1, duration_us=1, zxid=5),
 )
 REGISTERED = (register(1, "0xb", 1), register(1, "0xc", 2))
 WRITTEN = (elect(2, "0xa", 1), state(3, "0xa", 1), elect(4, "0xb", 2), state(5, "0xb", 2))

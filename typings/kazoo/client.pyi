@@ -28,6 +28,7 @@ class KazooClient:
     _connection: ConnectionHandler
     _conn_retry: KazooRetry
     _stopped: threading.Event
+    last_zxid: int
     # a request and what is completed with its answer, or with nothing (a close)
     _queue: deque[tuple[Any, Any]]
     _pending: deque[tuple[Any, Any, int]]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from kcontroller_chaos.backends.run import ENGINE, RealRun, Run, perform
-from kcontroller_chaos.feed import Feed, LogSource, Tail
+from kcontroller_chaos.feed import Feed, Tail
+from kcontroller_chaos.history.following import FollowedLog, LogSource
 from kcontroller_chaos.history.read import History, read_history, zk_import
 from kcontroller_chaos.history.rundir import RunDirectory
 from kcontroller_chaos.history.transactions import ZOOKEEPER
@@ -34,6 +36,8 @@ class ProcessRun(RealRun):
         (directory / "history").mkdir(parents=True, exist_ok=True)
         self._zookeeper_log = zookeeper_log
         self._recorder = Recorder(directory / "history" / f"{ENGINE}.jsonl", ENGINE, clock)
+        self._log = FollowedLog(start, clock, self.record)
+        self._following: asyncio.Task[None] | None = None
         self._cluster: ProcessCluster | None = None
 
     @property
@@ -47,20 +51,25 @@ class ProcessRun(RealRun):
         return str(self.cluster.zookeeper.address)
 
     async def open(self) -> None:
-        self._cluster = await ProcessCluster.start(
-            self.settings,
-            self.directory,
-            run_start=self.start,
-            on_exit=self.exited,
-            zookeeper_log=self._zookeeper_log,
-        )
+        self._following = asyncio.create_task(self._log.follow(), name="follow ZooKeeper's log")
+        try:
+            self._cluster = await ProcessCluster.start(
+                self.settings,
+                self.directory,
+                run_start=self.start,
+                on_exit=self.exited,
+                zookeeper_log=self._zookeeper_log,
+            )
+        except BaseException:
+            await self._follow_no_more()
+            raise
+        self._log.open(self.cluster.zookeeper.txn_log_directory)
 
     def record(self, event: HistoryEvent, /) -> None:
         self._recorder(event)
 
     def feed(self) -> Feed:
-        log = LogSource(self.cluster.zookeeper.txn_log_directory, self.start)
-        return Feed(Tail(self.directory / "history", skip=(ZOOKEEPER,)), log)
+        return Feed(Tail(self.directory / "history", skip=(ZOOKEEPER,)), LogSource(self._log))
 
     def history(self) -> History:
         self.cluster.zookeeper.export_log(self.directory / ZOOKEEPER)
@@ -70,6 +79,14 @@ class ProcessRun(RealRun):
     async def stop(self) -> None:
         if self._cluster is not None:
             await self._cluster.stop(keep_log_in=self.directory / ZOOKEEPER)
+        await self._follow_no_more()
+
+    async def _follow_no_more(self) -> None:
+        if self._following is not None:
+            self._following.cancel()
+            await asyncio.gather(self._following, return_exceptions=True)
+            self._following = None
+            self._log.settle()
 
     def close(self) -> None:
         self._recorder.close()

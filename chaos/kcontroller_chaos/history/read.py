@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from kcontroller_chaos.history.clocks import WallTimes, steps_in
 from kcontroller_chaos.history.transactions import ZOOKEEPER, ZkTxn, txn_event
 from kcontroller_chaos.history.txnlog import read_all
 from pytest_kcontroller.errors import UsageError
@@ -110,8 +111,8 @@ def _event(line: bytes) -> Event | None:
 
 def zk_import(run: Path, start: RunStart) -> int:
     """Writes history/zookeeper.jsonl from zookeeper/log.*; returns the number of transactions. Raises CorruptLogError."""
-    txns = read_all(run / "zookeeper")
-    lines = [txn_event(txn, seq, start.us_of_wall_ms(txn.time_ms)) for seq, txn in enumerate(txns)]
+    txns, times = read_all(run / "zookeeper"), WallTimes(start, steps_in(run / "history"))
+    lines = [txn_event(txn, seq, times.of_txn(txn.zxid, txn.time_ms)) for seq, txn in enumerate(txns)]
     text = "".join(encoded(line) for line in lines)
     (run / "history").mkdir(exist_ok=True)
     (run / "history" / f"{ZOOKEEPER}.jsonl").write_text(text, encoding="utf-8")

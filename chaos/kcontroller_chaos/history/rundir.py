@@ -88,7 +88,8 @@ class RunDirectory:
         write_json(self.path / "run.json", value)
 
     def end(self, wall_ns: int, verdict: str, **facts: Any) -> None:
-        """Replaces run.json in one step."""
+        """Replaces run.json in one step. `wall_ns` is the start and what the run took since: a clock that is set
+        meanwhile makes no run shorter."""
         self.write_run({**self.read_run(), **facts, "ended": utc(wall_ns), "verdict": verdict})
 
     @property

@@ -1,7 +1,7 @@
 """When a new controller's failover is done, brokers that were dead all the time lead nothing and are in no ISR.
 
 The last member of an ISR stays in it, without being the leader. Who is dead is what ZooKeeper's log says: not registered
-from the election until the failover was done.
+from the election until the failover was done, which is the newest transaction that the controller knew of then.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Any
 
 from kcontroller_chaos.checking import SAFETY, WRITES, Verdict, accepted, is_topic
 from kcontroller_chaos.history.read import Event, History
-from kcontroller_chaos.injection import CLOCKS_DIFFER_US
 from kcontroller_chaos.invariants import Invariant
 from pytest_kcontroller.model.history import ControllerFailover
 from pytest_kcontroller.zookeeper.znodes import BROKER_IDS, CONTROLLER_EPOCH, parse_state_path
@@ -96,7 +95,6 @@ def _at_failovers(history: History, done: dict[int, Event]) -> Iterator[tuple[in
         tree.apply(txn)
         if tree.elected not in done:
             continue
-        until_us = int(done[tree.elected]["t_us"]) + CLOCKS_DIFFER_US
-        if number + 1 == len(txns) or int(txns[number + 1]["t_us"]) > until_us:
+        if number + 1 == len(txns) or int(txns[number + 1]["zxid"]) > int(done[tree.elected]["zxid"]):
             yield tree.elected, tree
             tree.elected = None

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from kcontroller_chaos.history.clocks import WallTimes
 from pytest_kcontroller.model.text import in_words, printable, printable_lines
-from pytest_kcontroller.runtime.real import RunStart
 
 FACTS = ("expected", "seen", "where", "witness")
 LOG_LINES = 20
@@ -58,7 +58,7 @@ def _around(window: Mapping[str, Any] | None) -> str:
     return f"\n  what happened around it:\n{events(window)}" if window is not None else ""
 
 
-def logs(directory: Path, start: RunStart, from_us: int, to_us: int) -> list[tuple[str, str]]:
+def logs(directory: Path, times: WallTimes, from_us: int, to_us: int) -> list[tuple[str, str]]:
     """Title and lines of each log of a time: (run times) from, to. A log without times gives its last lines."""
     sections = []
     for path in sorted(directory.glob("*.log")):
@@ -68,7 +68,7 @@ def logs(directory: Path, start: RunStart, from_us: int, to_us: int) -> list[tup
             sections.append((path.name, f"cannot be read: {bad}"))
             continue
         kept = [line for line in lines if line.strip() and not line.startswith(_READY)]
-        shown = list(_between(kept, start, from_us, to_us)) if any(map(_TIME.match, kept)) else kept
+        shown = list(_between(kept, times, from_us, to_us)) if any(map(_TIME.match, kept)) else kept
         if shown:
             count = f"the last {LOG_LINES} of {len(shown)}" if len(shown) > LOG_LINES else f"{len(shown)}"
             text = printable_lines("\n".join(shown[-LOG_LINES:]))  # a node's log has what a plugin raised
@@ -76,13 +76,14 @@ def logs(directory: Path, start: RunStart, from_us: int, to_us: int) -> list[tup
     return sections
 
 
-def _between(lines: Sequence[str], start: RunStart, from_us: int, to_us: int) -> Iterator[str]:
+def _between(lines: Sequence[str], times: WallTimes, from_us: int, to_us: int) -> Iterator[str]:
     """A line without a time (a stack trace) belongs to the line before it."""
     inside = False
     for line in lines:
         if found := _TIME.match(line):
             at = datetime.fromisoformat(f"{found[1]}T{found[2]}.{found[3]}").replace(tzinfo=UTC)
-            inside = from_us - 1000 <= start.us_of_wall_ms(round(at.timestamp() * 1000)) <= to_us + 1000
+            may_be = times.of_log(round(at.timestamp() * 1000))
+            inside = any(from_us - 1000 <= t_us <= to_us + 1000 for t_us in may_be)
         if inside:
             yield line
 

@@ -14,6 +14,7 @@ from kcontroller_chaos.history.rundir import RunDirectory, write_json
 from kcontroller_chaos.history.transactions import ZOOKEEPER
 from kcontroller_chaos.invariants import Invariant, check_all
 from kcontroller_chaos.judge.decisive import began
+from kcontroller_chaos.judge.notes import notes
 from kcontroller_chaos.judge.recovery import SKIPPED, elections, faults, recovery
 from kcontroller_chaos.judge.timeline import timeline
 from pytest_kcontroller.errors import KControllerError
@@ -122,6 +123,7 @@ def verdicts(history: History, planned: Sequence[str] = (), invariants: Sequence
         "recovery": recovery(history, injected, elected, converged=ended and _converged(found)),
         "overloaded": [str(event["session"]) for event in overloaded],
         "cut": list(history.cut),
+        "notes": notes(history),
     }
 
 

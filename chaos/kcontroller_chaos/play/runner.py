@@ -152,15 +152,15 @@ async def run_once(campaign: Campaign, seed: int, options: Options, schedule: Sc
         await backend.play(settings, directory, work)
     except asyncio.CancelledError:
         details = judge(directory.path, invariants)  # what was proven until then stands; else the verdict is unknown
-        directory.end(clock.wall_ms() * 1_000_000, details["overall"])
+        directory.end(start.wall_ns + clock.now_us() * 1000, details["overall"])
         raise
     except EnvironmentFailure as failed:
         details = judge(directory.path, invariants)  # environment, unless a violation was proven before
-        directory.end(clock.wall_ms() * 1_000_000, details["overall"])
+        directory.end(start.wall_ns + clock.now_us() * 1000, details["overall"])
         shown = {} if details["overall"] == ENVIRONMENT else details
         return RunResult(directory.path, details["overall"], clock.now_us() / 1e6, shown, str(failed))
     details = judge(directory.path, invariants)
-    directory.end(clock.wall_ms() * 1_000_000, details["overall"])
+    directory.end(start.wall_ns + clock.now_us() * 1000, details["overall"])
     return RunResult(directory.path, details["overall"], clock.now_us() / 1e6, details)
 
 

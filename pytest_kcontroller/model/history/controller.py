@@ -41,6 +41,7 @@ class ControllerFailover(HistoryEvent):
     epoch: Epoch
     partitions: Annotated[int, About("how many partitions there are")]
     duration_us: Annotated[int, About("since the election", unit="microseconds")]
+    zxid: Annotated[int, About("the newest transaction that its session knew of then")]
 
 
 @event

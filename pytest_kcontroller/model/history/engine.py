@@ -76,6 +76,28 @@ class HostOverload(EngineEvent):
 
 
 @event
+class ClockStepped(EngineEvent):
+    """The wall clock of this machine was set, or the machine was suspended. Run times do not count by it; what ZooKeeper
+    stamps by it is read with the step."""
+
+    kind = "clock.stepped"
+    step_us: Annotated[int, About("by how much it was set; negative: back", unit="microseconds")]
+    since_us: Annotated[int, About("the run time of the last look at both clocks before the step", unit="microseconds")]
+    until_us: Annotated[int, About("the run time of a look after it", unit="microseconds")]
+    after_zxid: Annotated[int, About("the newest transaction in ZooKeeper's log at `since_us`; 0: none")]
+    until_zxid: Annotated[int, About("the newest one at `until_us`")]
+
+    def sentence(self, focus: Focus = NOWHERE) -> str:
+        return clock_was_set(self.step_us)
+
+
+def clock_was_set(step_us: Any) -> str:
+    if not isinstance(step_us, int):
+        return "the wall clock was set"
+    return f"the wall clock was set {abs(step_us) / 1e6:.3f} s {'ahead' if step_us > 0 else 'back'}"
+
+
+@event
 class StrategyBadAnswer(EngineEvent):
     """An assignment strategy's answer could not be used: the stock one decided."""
 

@@ -105,6 +105,11 @@ class Follower:
         behind.requests.append((request, xid))
         return True
 
+    @property
+    def zxid(self) -> int:
+        """The newest transaction that is here."""
+        return self._server.txns[self._applied - 1][1].zxid if self._applied else 0
+
     def answer(self, connection: Connection, answer: object) -> None:
         """Of a write that the leader has done just now."""
         self._behind[connection] = _Behind(len(self._server.txns), answer)
@@ -139,7 +144,7 @@ class Follower:
             self._applied += 1
         for connection, behind in list(self._behind.items()):
             if behind.position <= self._applied and self._behind.pop(connection, None) is not None:
-                connection.tell(connection.client.on_reply, behind.answer)
+                connection.tell(connection.client.on_reply, behind.answer, self.zxid)
                 for request, xid in behind.requests:
                     self._server.serve(connection, request, xid)
 

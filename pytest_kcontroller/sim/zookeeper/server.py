@@ -243,7 +243,8 @@ class SimZooKeeper:
         if follower is not None and type(request) not in READS:
             follower.answer(connection, answer)
         else:
-            connection.tell(connection.client.on_reply, answer)
+            zxid = self.zxid if follower is None else follower.zxid
+            connection.tell(connection.client.on_reply, answer, zxid)
 
     def _read(self, connection: Connection, request: Request, xid: int) -> object:
         follower = connection.link.follower

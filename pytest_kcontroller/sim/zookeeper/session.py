@@ -65,6 +65,7 @@ class SimSession:
         self._session_id, self._password, self._timeout_ms = 0, b"", 0
         self._state: SessionState | None = None
         self._closing = False
+        self._last_zxid = 0
         self.connection: Connection | None = None
         self._ready = False
         """The handshake is done: requests can be sent."""
@@ -96,6 +97,10 @@ class SimSession:
     @property
     def state(self) -> SessionState:
         return self._state or SessionState.SUSPENDED
+
+    @property
+    def last_zxid(self) -> int:
+        return self._last_zxid
 
     def submit(self, request: Request) -> asyncio.Future[object]:
         future: asyncio.Future[object] = self._loop.create_future()
@@ -219,8 +224,9 @@ class SimSession:
     def on_closed(self) -> None:
         self._finish(SessionState.CLOSED)
 
-    def on_reply(self, answer: object) -> None:
-        self._heard_us = self._now.now_us
+    def on_reply(self, answer: object, zxid: int) -> None:
+        """`zxid`: the newest transaction of the server that made it."""
+        self._heard_us, self._last_zxid = self._now.now_us, zxid
         _, future = self._requests.popleft()
         if isinstance(answer, ZkError):
             _fail(future, answer)

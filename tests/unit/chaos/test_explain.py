@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kcontroller_chaos.history.clocks import WallTimes
 from kcontroller_chaos.judge.explain import failures, logs
 from pytest_kcontroller.runtime.real import RunStart
 
@@ -17,6 +18,16 @@ def test_what_a_fault_raised_is_one_printable_line() -> None:
 
 def test_the_lines_of_a_log_stay_lines_and_become_printable(tmp_path: Path) -> None:
     (tmp_path / "node-0.log").write_text(f"Traceback\n{ODD}\n", encoding="utf-8")
-    ((title, text),) = logs(tmp_path, RunStart.now(), 0, 1)
+    ((title, text),) = logs(tmp_path, WallTimes(RunStart.now()), 0, 1)
     assert title == "node-0.log: 3 lines of that time"
     assert text == "Traceback\nraw \\x1b[31m \\u202e\nand more"
+
+
+def test_the_lines_of_a_log_are_found_by_the_run_s_own_time_whatever_the_clock_did(tmp_path: Path) -> None:
+    start = RunStart(10**18, 0)  # 2001-09-09 01:46:40
+    lines = [f"2001-09-09 01:46:{second},000 {text}" for second, text in ((40, "early"), (44, "old"), (42, "new"))]
+    (tmp_path / "node-0.log").write_text("\n".join(lines), encoding="utf-8")
+    step = {"step_us": -3_000_000, "since_us": 4_000_000, "until_us": 4_050_000, "after_zxid": 1, "until_zxid": 2}
+    times = WallTimes(start, [step])
+    assert [text for _, text in logs(tmp_path, times, 3_900_000, 4_100_000)] == [lines[1]]
+    assert [text for _, text in logs(tmp_path, times, 4_900_000, 5_100_000)] == [lines[2]]
