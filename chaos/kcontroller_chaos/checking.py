@@ -12,13 +12,15 @@ from kcontroller_chaos.history.read import Event, History
 from pytest_kcontroller.zookeeper.znodes import CONTROLLER_EPOCH, TOPICS, parse_state_path
 
 SAFETY, LIVENESS = "safety", "liveness"
-VERDICTS = ("held", "violated", "unknown")
+NEVER_EXERCISED = "never exercised"
+"""The verdict of an invariant that found nothing in the whole run that it is about."""
+VERDICTS = ("held", "violated", "unknown", NEVER_EXERCISED)
 WRITES = ("create", "create2", "set")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """`verdict` is held, violated or unknown; `checks` how many times there was something to check."""
+    """`verdict` is held, violated, unknown or never exercised; `checks` how many times there was something to check."""
 
     verdict: str
     checks: int = 0
@@ -32,8 +34,8 @@ class Verdict:
 
     @classmethod
     def of(cls, checks: int) -> Verdict:
-        """Held, if there was anything to check."""
-        return cls(verdict="held", checks=checks) if checks else cls.unknown("nothing to check")
+        """Held, if there was anything to check; else never exercised."""
+        return cls(verdict="held", checks=checks) if checks else cls(verdict=NEVER_EXERCISED, seen="nothing to check")
 
     @classmethod
     def violated(cls, checks: int, *, seen: str, where: str, witness: Mapping[str, Any]) -> Verdict:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Mapping
@@ -12,23 +13,29 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
 from kcontroller_chaos.backends.run import MUTANTS
-from kcontroller_chaos.judge.outcome import HELD, aggregate, exit_status
+from kcontroller_chaos.judge.outcome import HELD, UNKNOWN, aggregate, exit_status
 from kcontroller_chaos.judge.verdict import ENVIRONMENT, VIOLATED
 from kcontroller_chaos.play.hunting import fingerprint
 from kcontroller_chaos.play.runner import run_once
-from pytest_kcontroller.cli._playing import CLEAR, _until_terminated, _verdict, duration, why
-from pytest_kcontroller.cli._workers import encoded, endless, play_batches
+from pytest_kcontroller.cli._colour import paint
+from pytest_kcontroller.cli._playing import CLEAR, _until_terminated, duration
+from pytest_kcontroller.cli._results import typed, verdict_of, why, without_numbers
+from pytest_kcontroller.cli._workers import encoded, endless, play_batches, raise_failure
 from pytest_kcontroller.errors import KControllerError
+from pytest_kcontroller.model.text import printable_lines
 from pytest_kcontroller.plugin.manager import load_plugins
 from pytest_kcontroller.runtime.nursery import Nursery
 from pytest_kcontroller.runtime.real import RealClock, RunStart
 
 if TYPE_CHECKING:
     from kcontroller_chaos.campaign.file import Campaign
-    from kcontroller_chaos.play.runner import Options
+    from kcontroller_chaos.play.runner import Options, RunResult
 
+MOST_REASONS = 5
 ENOUGH = 10
 """So many runs that could not be judged end a hunt: it would find more of the same, and keep them all."""
+HELD_, KNOWN, NOTHING_TESTED = "held", "known", "nothing tested"
+"""Runs that are only counted."""
 LIVE_S, PLAIN_S = 1.0, 10.0
 """How often it says how far it is: on a terminal, and where lines stay."""
 
@@ -41,7 +48,9 @@ class Hunt:
     jobs: int
     max_seconds: float
     played: Counter[str] = field(default_factory=Counter)
-    """Verdict -> runs; a known failure is `known`."""
+    """Verdict -> runs; a known failure is `known`, a run in which too little came about is `nothing tested`."""
+    untested: dict[str, list[str]] = field(default_factory=dict)
+    """Why too little came about, without numbers -> what each such run said."""
     seeds: set[int] = field(default_factory=set)
     end_us: int = 0
     callbacks: int = 0
@@ -60,7 +69,9 @@ class Hunt:
         return next(seed for seed in range(self.first, self.first + len(self.seeds) + 1) if seed not in self.seeds)
 
     def add(self, record: Mapping[str, Any]) -> None:
-        self.played["known" if record["known"] else record["verdict"]] += 1
+        self.played[_kind(record)] += 1
+        if record["untested"]:
+            self.untested.setdefault(without_numbers(record["untested"]), []).append(record["untested"])
         self.seeds.add(record["seed"])
         self.end_us += record["end_us"]
         self.callbacks += record["callbacks"]
@@ -80,6 +91,13 @@ class Hunt:
             yield {**common, "seeds": seeds}
 
 
+def _kind(record: Mapping[str, Any]) -> str:
+    """How a run is counted."""
+    if record["untested"]:
+        return NOTHING_TESTED
+    return KNOWN if record["verdict"] != record["unexpected"] == "held" else str(record["unexpected"])
+
+
 class Progress:
     """How far it is: on a terminal the last line, else a line now and then."""
 
@@ -89,6 +107,9 @@ class Progress:
 
     def say(self, line: str) -> None:
         print(f"{CLEAR if self.live else ''}{line}", file=self._stream, flush=True)
+
+    def painted(self, result: RunResult) -> str:
+        return paint(verdict_of(result), result.unexpected, self._stream)
 
     def show(self, line: str) -> None:
         print(f"{CLEAR if self.live else ''}{line}", end="" if self.live else "\n", file=self._stream, flush=True)
@@ -114,13 +135,20 @@ async def _hunt(plan: Hunt, screen: Progress) -> int:
         screen.say(f"stopped: {ENOUGH} runs did not hold")
         if plan.played[ENVIRONMENT]:
             screen.say("  -> a fault of the file that a drawn one may prevent needs: if_possible = true")
-    found = next((record for record in strange if record["verdict"] == VIOLATED), None)
+    found = next((record for record in strange if record["unexpected"] == VIOLATED), None)
+    for reasons in sorted(plan.untested.values(), key=len, reverse=True)[:MOST_REASONS]:
+        screen.say(f"nothing tested in {len(reasons)} of {plan.count} runs: {printable_lines(reasons[0])}")
     _say_of_mutant(plan, screen, found)
     if found is None:
-        others = ", ".join(f"{plan.played[verdict]} {verdict}" for verdict in sorted(plan.played) if verdict != "held")
-        but = f" ({others})" if others else ""
-        screen.say(f"no violation was found{but}; there is more from --from-seed {plan.next_seed}")
-    return aggregate([HELD, *(exit_status(record["verdict"]) for record in strange)])
+        others = ", ".join(f"{plan.played[verdict]} {verdict}" for verdict in sorted(plan.played) if verdict != HELD_)
+        screen.say(f"no violation was found{f' ({others})' if others else ''}")
+    screen.say(f"more seeds: {_hunt_on(plan)}")
+    return aggregate([_status_of_counted(plan), *(exit_status(record["unexpected"]) for record in strange)])
+
+
+def _status_of_counted(plan: Hunt) -> int:
+    """Of the runs that were only counted: unknown, if there were some and none of them tested anything."""
+    return UNKNOWN if plan.played[NOTHING_TESTED] and not plan.played[HELD_] + plan.played[KNOWN] else HELD
 
 
 async def _play_seeds(plan: Hunt, screen: Progress, clock: RealClock) -> list[Mapping[str, Any]]:
@@ -133,15 +161,13 @@ async def _play_seeds(plan: Hunt, screen: Progress, clock: RealClock) -> list[Ma
             tasks.start(play_batches(plan.work, plan.jobs, record.put_nowait), name="workers")
             while len(strange) < ENOUGH:
                 one = await record.get()
-                if "bug" in one:
-                    raise KControllerError(
-                        f"{plan.campaign.name} seed {one['seed']}: {one['bug']}\n  -> the same again: kcontroller "
-                        f"campaign run {plan.campaign.file} --seeds {one['seed']}{_given(plan.options)}"
-                    )
+                if "failure" in one:
+                    one["failure"]["what"] += f"\n  -> the same again: {_run_again(plan, one['seed'])}"
+                    raise_failure(one, f"{plan.campaign.name} seed {one['seed']}")
                 plan.add(one)
-                if one["verdict"] != "held" and not one["known"]:
+                if _kind(one) not in (HELD_, KNOWN, NOTHING_TESTED):
                     strange.append(one)
-                    if one["verdict"] == VIOLATED:
+                    if one["unexpected"] == VIOLATED:
                         break
     return strange
 
@@ -155,7 +181,7 @@ async def _show_progress(plan: Hunt, screen: Progress, clock: RealClock) -> None
 async def _keep(plan: Hunt, screen: Progress, record: Mapping[str, Any]) -> None:
     """Plays it again with a run directory. Raises KControllerError if it does not come out the same."""
     result = await run_once(plan.campaign, record["seed"], plan.options)
-    screen.say(f"{plan.campaign.name} seed {record['seed']}: {_verdict(result)}  {result.path}")
+    screen.say(f"{plan.campaign.name} seed {record['seed']}: {screen.painted(result)}  {result.path}")
     for line in why(result):
         screen.say(f"    {line}")
     if result.verdict != record["verdict"] or (result.details and fingerprint(result.details) != record["fingerprint"]):
@@ -180,11 +206,11 @@ def _say_of_mutant(plan: Hunt, screen: Progress, found: Mapping[str, Any] | None
         screen.say(f"mutant {mutant.name}: not reached: in no run anything of what it changes ran ({counts})")
 
 
-def _given(options: Options) -> str:
-    """The options as they were typed."""
-    typed = [("backend", options.backend)]
-    typed += [("mutant", options.mutant)] if options.mutant else []
-    typed += [("assignment", options.assignment)] if options.assignment else []
-    typed += [("selector", f"{reason}={name}") for reason, name in options.selectors.items()]
-    typed += [("plugin", module) for module in options.plugins]
-    return "".join(f" --{name} {value}" for name, value in typed)
+def _run_again(plan: Hunt, seed: int) -> str:
+    return f"kcontroller campaign run {shlex.quote(str(plan.campaign.file))} --seeds {seed}{typed(plan.options, backend='')}"
+
+
+def _hunt_on(plan: Hunt) -> str:
+    """The line that goes on where this hunt has ended."""
+    options = typed(plan.options, backend=plan.options.backend)
+    return f"kcontroller hunt {shlex.quote(str(plan.campaign.file))} --from-seed {plan.next_seed}{options}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ from pytest_kcontroller.cli._text import columns
 
 if TYPE_CHECKING:
     from kcontroller_chaos.campaign.actions import Action
+    from kcontroller_chaos.campaign.file import Campaign
+    from kcontroller_chaos.campaign.schedule import Schedule
 
 HELP = "show the timeline of a campaign file and a seed; starts nothing"
 
@@ -47,7 +50,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         head = {"campaign": campaign.name, "file": campaign.file, "seed": schedule.seed}
         actions = [action.entry for action in schedule.actions]
-        print_json({**head, "duration_s": campaign.duration_s, "actions": actions})
+        remarks = [*_remarks(campaign, schedule)]
+        print_json({**head, "duration_s": campaign.duration_s, "actions": actions, "remarks": remarks})
         return 0
     cluster = campaign.cluster
     print(f"{campaign.name}, seed {schedule.seed}: {campaign.duration_s:g} s on {cluster.nodes} nodes")
@@ -56,10 +60,14 @@ def run(args: argparse.Namespace) -> int:
             f"  before it: topic {topic.name}, {topic.partitions} partitions, {topic.replication_factor} replicas each"
         )
     print()
-    if not schedule.actions:
+    if schedule.actions:
+        print("\n".join(_table(schedule.actions)))
+    elif not schedule.no_room:
         print("Nothing happens: the file has no faults and no workload.")
+    for remark in _remarks(campaign, schedule):
+        print(f"note: {remark}")
+    if not schedule.actions:
         return 0
-    print("\n".join(_table(schedule.actions)))
     print(
         f"\nThe seed moves each time of the file by up to {JITTER_US / 1e6:g} s. Targets are looked up when they are hit."
     )
@@ -67,6 +75,13 @@ def run(args: argparse.Namespace) -> int:
     backend = "" if name == backends.DEFAULT else f" --backend {name}"
     print(f"To play it: kcontroller campaign run {shlex.quote(str(args.file))}{backend} --seeds {schedule.seed}")
     return 0
+
+
+def _remarks(campaign: Campaign, schedule: Schedule) -> Iterator[str]:
+    """What of the plan will not come about."""
+    if schedule.no_room:
+        yield schedule.no_room
+    yield from campaign.remarks
 
 
 def _table(actions: tuple[Action, ...]) -> list[str]:

@@ -8,16 +8,16 @@ import os
 import signal
 import sys
 from collections.abc import Coroutine, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
-from pytest_kcontroller.model.text import LONGEST, in_words, printable, printable_lines
+from pytest_kcontroller.cli._colour import paint
+from pytest_kcontroller.cli._results import Cause, Planned, Played, again, counts, in_common, line_of, verdict_of, why
+from pytest_kcontroller.model.text import LONGEST, printable
 
 if TYPE_CHECKING:
-    from kcontroller_chaos.campaign.file import Campaign
-    from kcontroller_chaos.campaign.schedule import Schedule
     from kcontroller_chaos.play.runner import Options, RunResult
     from pytest_kcontroller.runtime.ports import Clock
 
@@ -30,31 +30,46 @@ AT_ONCE = 10
 """So many runs are given to a process: few enough that all have work, many enough that its start does not count."""
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """A run to come. `schedule` None: the one that campaign and seed give."""
+@dataclass(slots=True, kw_only=True)
+class Playing:
+    """Runs to be played, when to stop, and what has been played so far."""
 
-    campaign: Campaign
-    seed: int
-    schedule: Schedule | None = None
+    planned: Sequence[Planned]
+    options: Options
+    max_seconds: float | None = None
+    """No run starts after so long."""
+    jobs: int = 1
+    """So many simulated runs at a time; each is told when it ends."""
+    fail_fast: bool = False
+    """No run starts after one that did not hold."""
+    verbose: bool = False
+    played: list[Played] = field(default_factory=list)
+    stopped: str = ""
+    """Why the rest was not played; empty: everything was."""
+    told: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Of each cause the run that was told in full."""
 
     @property
-    def name(self) -> str:
-        return f"{self.campaign.name} seed {self.seed}"
+    def results(self) -> list[RunResult]:
+        return [result for _, result in self.played]
+
+    def may_start(self, seconds: float) -> bool:
+        """Whether another run may, so long after the beginning."""
+        if self.fail_fast and any(result.status for result in self.results):
+            self.stopped = "--fail-fast"
+        elif self.max_seconds is not None and seconds > self.max_seconds:
+            self.stopped = f"--max-seconds {self.max_seconds:g}"
+        return not self.stopped
 
 
-def play(
-    planned: Sequence[Planned], options: Options, *, max_seconds: float | None = None, jobs: int = 1
-) -> list[RunResult]:
-    """Plays them and prints; no run starts after `max_seconds`. Raises KeyboardInterrupt on Ctrl-C and SIGTERM.
-
-    With more than one job simulated runs are played side by side, and printed as they end.
-    """
-    playing = _play(planned, options, max_seconds) if jobs == 1 else _play_at_once(planned, options, max_seconds, jobs)
+def play(playing: Playing) -> list[RunResult]:
+    """Plays them and prints. Raises KeyboardInterrupt on Ctrl-C and SIGTERM; `played` has what ended before."""
     try:
-        return asyncio.run(_until_terminated(playing))
+        asyncio.run(_until_terminated(_play(playing)))
     except asyncio.CancelledError:
+        playing.stopped = "interrupted"
         raise KeyboardInterrupt from None
+    return playing.results
 
 
 async def _until_terminated(work: Coroutine[Any, Any, T]) -> T:
@@ -67,72 +82,70 @@ async def _until_terminated(work: Coroutine[Any, Any, T]) -> T:
         asyncio.get_running_loop().remove_signal_handler(signal.SIGTERM)
 
 
-async def _play(planned: Sequence[Planned], options: Options, max_seconds: float | None) -> list[RunResult]:
-    from kcontroller_chaos.play.runner import run_once
+async def _play(playing: Playing) -> None:
     from pytest_kcontroller.runtime.real import RealClock, RunStart
 
     clock = RealClock(RunStart.now())
-    results: list[RunResult] = []
-    screen = Screen(sys.stdout, clock, len(planned))
-    for run in planned:
-        if max_seconds is not None and clock.now_us() > max_seconds * 1e6:
-            screen.say(f"stopped after {len(results)} of {len(planned)} runs: --max-seconds {max_seconds:g}")
-            break
-        with screen.shows(run.name, len(results)):
-            result = await run_once(run.campaign, run.seed, options, run.schedule)
-        results.append(result)
-        _say(screen, run, result)
-    if len(results) > 1:
-        screen.say(f"{_counts(results)}, in {duration(clock.now_us() / 1e6)}")
-    _append_step_summary(planned, results)
-    return results
+    screen = Screen(sys.stdout, clock, len(playing.planned))
+    await (_one_by_one if playing.jobs == 1 else _at_once)(playing, screen, clock)
+    if playing.stopped:
+        screen.say(f"stopped after {len(playing.played)} of {len(playing.planned)} runs: {playing.stopped}")
+    if len(playing.planned) > 1 and playing.played:
+        screen.say(f"{counts(playing.results)}, in {duration(clock.now_us() / 1e6)}")
+        for line in in_common(playing.played):
+            screen.say(line)
+    _append_step_summary(playing.planned, playing.played)
 
 
-def _say(screen: Screen, run: Planned, result: RunResult) -> None:
-    screen.say(f"{run.name}: {_verdict(result)} in {result.seconds:.1f} s  {result.path}")
-    for line in why(result):
-        screen.say(f"    {line}")
+async def _one_by_one(playing: Playing, screen: Screen, clock: Clock) -> None:
+    from kcontroller_chaos.play.runner import run_once
+
+    for run in playing.planned:
+        if not playing.may_start(clock.now_us() / 1e6):
+            return
+        with screen.shows(run.name, len(playing.played)):
+            result = await run_once(run.campaign, run.seed, playing.options, run.schedule)
+        _tell(playing, screen, run, result)
 
 
-async def _play_at_once(
-    planned: Sequence[Planned], options: Options, max_seconds: float | None, jobs: int
-) -> list[RunResult]:
+async def _at_once(playing: Playing, screen: Screen, clock: Clock) -> None:
     """In processes of their own. Raises KControllerError if one fails, or a run shows a bug of ours."""
     from kcontroller_chaos.play.runner import RunResult
-    from pytest_kcontroller.cli._workers import Outcome, encoded, play_batches
-    from pytest_kcontroller.errors import KControllerError
-    from pytest_kcontroller.runtime.real import RealClock, RunStart
+    from pytest_kcontroller.cli._workers import Outcome, encoded, play_batches, raise_failure
 
-    clock = RealClock(RunStart.now())
-    screen = Screen(sys.stdout, clock, len(planned))
-    played: list[tuple[Planned, RunResult]] = []
-
-    by_name = {(str(run.campaign.file), run.seed): run for run in planned}
+    by_name = {(str(run.campaign.file), run.seed): run for run in playing.planned}
+    at_once = 1 if playing.fail_fast else AT_ONCE
 
     def work() -> Iterator[dict[str, Any]]:
-        for file, runs in groupby(planned, key=lambda run: str(run.campaign.file)):
+        for file, runs in groupby(playing.planned, key=lambda run: str(run.campaign.file)):
             seeds = [run.seed for run in runs]
-            for first in range(0, len(seeds), AT_ONCE):
-                if max_seconds is not None and clock.now_us() > max_seconds * 1e6:
+            for first in range(0, len(seeds), at_once):
+                if not playing.may_start(clock.now_us() / 1e6):
                     return
-                batch = seeds[first : first + AT_ONCE]
-                yield {"file": file, "options": encoded(options), "seeds": batch, "keep": True}
+                batch = seeds[first : first + at_once]
+                yield {"file": file, "options": encoded(playing.options), "seeds": batch, "keep": True}
 
     def show(one: Outcome) -> None:
         run = by_name[one["file"], one["seed"]]
-        if "bug" in one:
-            raise KControllerError(f"{run.name}: {one['bug']}")
+        raise_failure(one, run.name)
         result = RunResult(Path(one["path"]), one["verdict"], one["seconds"], one["details"], one["error"])
-        played.append((run, result))
-        _say(screen, run, result)
+        _tell(playing, screen, run, result)
 
-    await play_batches(work(), jobs, show)
-    if max_seconds is not None and len(played) < len(planned):
-        screen.say(f"stopped after {len(played)} of {len(planned)} runs: --max-seconds {max_seconds:g}")
-    results = [result for _, result in played]
-    screen.say(f"{_counts(results)}, in {duration(clock.now_us() / 1e6)}")
-    _append_step_summary([run for run, _ in played], results)
-    return results
+    await play_batches(work(), playing.jobs, show)
+
+
+def _tell(playing: Playing, screen: Screen, run: Planned, result: RunResult) -> None:
+    """A run that failed as one before did is told in a line."""
+    playing.played.append((run, result))
+    screen.say(line_of(run.name, result, verdict=screen.painted(verdict_of(result), result.unexpected)))
+    cause = Cause.of(result)
+    if cause is not None and not playing.verbose and (first := playing.told.get(cause.key)):
+        screen.say(f"    as {first}; {again(result)}")
+        return
+    if cause is not None:
+        playing.told[cause.key] = run.name
+    for line in why(result, verbose=playing.verbose, alone=len(playing.planned) == 1):
+        screen.say(f"    {line}")
 
 
 class Screen:
@@ -147,6 +160,9 @@ class Screen:
             print(f"{CLEAR if self._live else ''}{line}", file=self._stream, flush=True)
         except BrokenPipeError:  # who read it has left: the runs, and the exit status, go on
             os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+
+    def painted(self, text: str, verdict: str) -> str:
+        return paint(text, verdict, self._stream)
 
     @contextlib.contextmanager
     def shows(self, name: str, done: int) -> Any:
@@ -177,60 +193,23 @@ def duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
-def _verdict(result: RunResult) -> str:
-    return f"{result.verdict}, as expected," if result.expected else result.verdict
-
-
-def _counts(results: Sequence[RunResult]) -> str:
-    verdicts = [result.verdict for result in results]
-    counts = [f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(sorted(verdicts))]
-    known = sum(1 for result in results if result.expected)
-    return f"{len(results)} runs: {', '.join(counts)}{f' ({known} expected)' if known else ''}"
-
-
-def why(result: RunResult) -> list[str]:
-    """What a person must know of a run that did not hold. Texts of others in it are printable."""
-    return [printable_lines(line) for line in _why(result)]
-
-
-def _why(result: RunResult) -> list[str]:
-    lines = [result.error] if result.error else []
-    lines += [
-        f"{place}: a killed writer left this line half; it was left out" for place in result.details.get("cut", ())
-    ]
-    lines += result.details.get("notes", ())
-    lines += [f"known: {reason}" for reason in result.expected]
-    lines += [f"was known, and its date has passed: {reason}" for reason in result.details.get("lapsed", ())]
-    if result.verdict == "held" or not result.details:
-        return lines
-    # What must never happen first: what did not come about in the end is often its consequence.
-    for invariant in sorted(result.details["invariants"], key=lambda invariant: invariant["kind"] != "safety"):
-        if invariant["verdict"] == "violated":
-            lines.append(
-                f"{invariant['name']}: {invariant['seen']} ({invariant['where']}); expected {invariant['expected']}"
-            )
-            if invariant["witness"]:
-                lines.append(f"witness: {in_words(invariant['witness'])}")
-        elif invariant["verdict"] == "unknown":
-            lines.append(f"{invariant['name']}: unknown: {invariant['seen']}")
-    for name, part in result.details["parts"].items():
-        if part["verdict"] == "environment":
-            lines.append(f"not {name}: {part['detail']}")
-    return [*lines, f"again: kcontroller replay {result.path}"]
-
-
-def _append_step_summary(planned: Sequence[Planned], results: Sequence[RunResult]) -> None:
+def _append_step_summary(planned: Sequence[Planned], played: Sequence[Played]) -> None:
     """The verdict table for the page of a GitHub Actions job: what did not hold first."""
-    if not (path := os.environ.get(STEP_SUMMARY)) or not results:
+    if not (path := os.environ.get(STEP_SUMMARY)) or not played:
         return
-    pairs = sorted(zip(planned, results, strict=False), key=lambda pair: pair[1].verdict == "held")
-    lines = [f"### kcontroller campaign run: {_counts(results)}", "", "| run | verdict | why |", "|---|---|---|"]
+    pairs = sorted(played, key=lambda pair: pair[1].status == 0)
+    lines = [
+        f"### kcontroller campaign run: {counts([result for _, result in played])}",
+        "",
+        "| run | verdict | why |",
+        "|---|---|---|",
+    ]
     for run, result in pairs[:SUMMARY_ROWS]:
-        lines.append(f"| {_cell(run.name)} | {_cell(_verdict(result).rstrip(','))} | {_cell('; '.join(why(result)))} |")
+        lines.append(f"| {_cell(run.name)} | {_cell(verdict_of(result))} | {_cell('; '.join(why(result)))} |")
     if len(pairs) > SUMMARY_ROWS:
         lines.append(f"\nand {len(pairs) - SUMMARY_ROWS} more runs")
-    if len(planned) > len(results):
-        lines.append(f"\n{len(planned) - len(results)} more were planned and not played: the time was over")
+    if len(planned) > len(played):
+        lines.append(f"\n{len(planned) - len(played)} more were planned and not played")
     try:
         with Path(path).open("a", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n\n")

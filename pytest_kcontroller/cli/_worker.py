@@ -7,6 +7,7 @@ the owner's, also after SIGKILL. Batches are short, because what a run killed st
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
 import json
 import os
@@ -38,7 +39,7 @@ def _end_with_owner() -> None:
 
 
 def play(batch: Mapping[str, Any], output: TextIO) -> None:
-    """A bug that shows in one run is told of that run; the others are played nevertheless."""
+    """What fails in one run is told of that run; the others are played nevertheless."""
     from kcontroller_chaos.campaign.file import load_campaign
     from kcontroller_chaos.catalogue import load_catalogue
     from kcontroller_chaos.play.hunting import Hunter
@@ -57,9 +58,20 @@ def play(batch: Mapping[str, Any], output: TextIO) -> None:
                 line = {"seed": seed, **asdict(result), "path": str(result.path)}
             else:
                 line = asdict(hunter.play(seed))
-        except Exception as bug:  # noqa: BLE001 - the owner says it, with the seed
-            line = {"seed": seed, "bug": f"{type(bug).__name__}: {bug}"}
+        except Exception as failed:  # noqa: BLE001 - the owner says it, with the seed
+            line = {"seed": seed, "failure": _failure(failed)}
         print(json.dumps({"file": batch["file"], **line}), file=output, flush=True)
+
+
+def _failure(failed: Exception) -> dict[str, Any]:
+    """`status` as an exit status: whose fault it is."""
+    from pytest_kcontroller.errors import EnvironmentFailure, KControllerError
+
+    if isinstance(failed, KControllerError):
+        return {"status": failed.exit_status, "what": str(failed)}
+    if isinstance(failed, OSError) and failed.errno == errno.ENOSPC:
+        return {"status": EnvironmentFailure.exit_status, "what": f"nothing more can be written: {failed}"}
+    return {"status": KControllerError.exit_status, "what": f"{type(failed).__name__}: {failed}"}
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from pytest_kcontroller.errors import KControllerError
+from pytest_kcontroller.errors import EnvironmentFailure, KControllerError, UsageError
 from pytest_kcontroller.runtime.nursery import Nursery
 
 if TYPE_CHECKING:
@@ -37,6 +37,13 @@ def endless(first: int, jobs: int) -> Iterator[list[int]]:
         for offset in range(jobs):
             yield list(range(first + offset, first + BATCH * jobs, jobs))
         first += BATCH * jobs
+
+
+def raise_failure(one: Mapping[str, Any], where: str) -> None:
+    """If the run could not be played: what was raised in the process, named by the run. Raises KControllerError."""
+    if (failure := one.get("failure")) is not None:
+        kinds = {kind.exit_status: kind for kind in (UsageError, EnvironmentFailure)}
+        raise kinds.get(failure["status"], KControllerError)(f"{where}: {failure['what']}")
 
 
 async def play_batches(work: Iterator[Mapping[str, Any]], jobs: int, report: Callable[[Outcome], None]) -> None:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import argparse
 import math
+import shlex
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kcontroller_chaos import backends
-from pytest_kcontroller.cli import _plan, explain
+from pytest_kcontroller.cli import _choices, _plan, explain
 from pytest_kcontroller.cluster.zookeeper import EMBEDDED, PLACES
+
+if TYPE_CHECKING:
+    from pytest_kcontroller.cli._playing import Playing
 
 NAME = "campaign"
 HELP = "play campaign files (run), or show what a seed would do (plan)"
@@ -37,12 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     run_parser.add_argument(
         "--max-seconds", type=_seconds, metavar="S", help="start no new run after so long (the last one is finished)"
     )
-    run_parser.add_argument("--mutant", metavar="NAME", help="put a known bug back into every node")
+    run_parser.add_argument("--fail-fast", action="store_true", help="start no new run after one that did not hold")
+    run_parser.add_argument("-v", "--verbose", action="store_true", help="say of each run how much it has tested")
     run_parser.add_argument(
         "--noop-fault", metavar="KIND[:MODE]", help="inject nothing for this fault: a test of observation"
     )
-    run_parser.add_argument("--selector", action="append", default=[], metavar="REASON=NAME", help="leader selector")
-    run_parser.add_argument("--assignment", metavar="NAME", help="replica assignment strategy")
     run_parser.add_argument(
         "--zookeeper",
         choices=PLACES,
@@ -50,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="where it runs (default: %(default)s)",
     )
     run_parser.add_argument("--zookeeper-image", metavar="IMAGE", help="of the container (default: zookeeper:3.9)")
-    run_parser.add_argument("--plugin", action="append", default=[], metavar="MODULE", help="load this plugin")
+    _choices.add_arguments(run_parser)
     explain(
         run_parser,
         examples=[
@@ -58,11 +62,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "kcontroller campaign run chaos/campaigns/*.toml --backend sim --jobs 2 --out runs",
             "kcontroller campaign run chaos/campaigns/smoke.toml --backend sim --seeds 1..100",
             "kcontroller campaign run chaos/campaigns/smoke.toml --seeds 1..80 --shard 2/8  # one of eight CI jobs",
+            "kcontroller campaign run chaos/campaigns/explore.toml --backend sim --jobs 2 --fail-fast -v",
             "kcontroller campaign run chaos/campaigns/zombie.toml --mutant KAFKA-6082  # a known bug: status 1",
         ],
         statuses="0 held (an [[expected]] failure counts as held), 1 violated, 2 a bad file or option (before\n"
-        "anything starts), 4 unknown, 5 nothing ran, 6 environment (something did not start, or a fault was not\n"
-        "applied, seen or healed), 130 Ctrl-C",
+        "anything starts), 4 unknown (too little was tested, or it cannot be judged), 5 nothing ran,\n"
+        "6 environment (something did not start, or a fault was not applied, seen or healed), 130 Ctrl-C",
     )
     _plan.add_arguments(verbs)
 
@@ -71,13 +76,25 @@ def run(args: argparse.Namespace) -> int:
     """Validates every file before anything starts; then one run after the other, a line each."""
     if args.verb == "plan":
         return _plan.run(args)
+    from kcontroller_chaos.judge.outcome import aggregate
+    from pytest_kcontroller.cli._playing import play
+
+    playing = _playing(args)
+    results = play(playing)
+    if len(playing.planned) > 1:
+        _say_failing(playing)
+    return aggregate(result.status for result in results)
+
+
+def _playing(args: argparse.Namespace) -> Playing:
+    """What is to be played. Raises UsageError, before anything starts."""
     from kcontroller_chaos.campaign.file import load_campaign, parse_seeds
     from kcontroller_chaos.catalogue import load_catalogue
-    from kcontroller_chaos.judge.outcome import aggregate
     from kcontroller_chaos.play.runner import Options, check
-    from pytest_kcontroller.cli._playing import Planned, play
+    from pytest_kcontroller.cli._playing import Playing
+    from pytest_kcontroller.cli._results import Planned
     from pytest_kcontroller.cluster.zookeeper.source import image_of
-    from pytest_kcontroller.errors import NotOnThisBackend, UsageError
+    from pytest_kcontroller.errors import UsageError
 
     catalogue = load_catalogue(args.plugin)
     campaigns = [load_campaign(path, catalogue) for path in args.files]
@@ -89,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
         out=args.out,
         mutant=args.mutant,
         noop_fault=args.noop_fault,
-        selectors=_selectors(args.selector),
+        selectors=_choices.selectors(args),
         assignment=args.assignment,
         plugins=tuple(args.plugin),
         zookeeper_image=image_of(args.zookeeper, args.zookeeper_image, option="--zookeeper-image"),
@@ -97,6 +114,25 @@ def run(args: argparse.Namespace) -> int:
     )
     for campaign in campaigns:
         check(campaign, options)
+    _check_jobs(args)
+    index, count = _shard(args.shard)
+    planned = [Planned(campaign, seed) for campaign in campaigns for seed in seeds or campaign.seeds]
+    mine = planned[index - 1 :: count]
+    if not mine:
+        print(f"--shard {args.shard}: there are only {len(planned)} runs, none for this shard", file=sys.stderr)
+    return Playing(
+        planned=mine,
+        options=options,
+        max_seconds=args.max_seconds,
+        jobs=args.jobs,
+        fail_fast=args.fail_fast,
+        verbose=args.verbose,
+    )
+
+
+def _check_jobs(args: argparse.Namespace) -> None:
+    from pytest_kcontroller.errors import NotOnThisBackend, UsageError
+
     if args.jobs < 1:
         raise UsageError(f"{args.jobs} is too small", where="--jobs", hint="1 or more")
     if args.jobs > 1 and not backends.backend(args.backend).simulated:
@@ -104,25 +140,22 @@ def run(args: argparse.Namespace) -> int:
             f"runs of the backend {args.backend} are played one after the other",
             hint=f"leave --jobs out, use --backend {backends.simulated().name}, or --shard on more machines",
         )
-    index, count = _shard(args.shard)
-    planned = [Planned(campaign, seed) for campaign in campaigns for seed in seeds or campaign.seeds]
-    mine = planned[index - 1 :: count]
-    if not mine:
-        print(f"--shard {args.shard}: there are only {len(planned)} runs, none for this shard", file=sys.stderr)
-    results = play(mine, options, max_seconds=args.max_seconds, jobs=args.jobs)
-    return aggregate(result.status for result in results)
 
 
-def _selectors(given: list[str]) -> dict[str, str]:
-    from pytest_kcontroller.errors import UsageError
+def _say_failing(playing: Playing) -> None:
+    """What plays all of them again, and in the last line which they are."""
+    from pytest_kcontroller.cli._results import failing, seeds_text, typed
 
-    chosen = {}
-    for text in given:
-        reason, equals, name = text.partition("=")
-        if not equals or not name:
-            raise UsageError(f"{text!r} is not REASON=NAME", where="--selector", hint="offline=noop, for example")
-        chosen[reason] = name
-    return chosen
+    found = failing(playing.played)
+    for file, (_, seeds) in found.items():
+        options = typed(playing.options, backend=backends.DEFAULT)
+        print(f"again: kcontroller campaign run {shlex.quote(file)} --seeds {seeds_text(seeds)}{options}")
+    if found:
+        named = (
+            f"{campaign.name} seed{'' if len(seeds) == 1 else 's'} {seeds_text(seeds)}"
+            for campaign, seeds in found.values()
+        )
+        print(f"did not hold: {'; '.join(named)}")
 
 
 def _seconds(text: str) -> float:

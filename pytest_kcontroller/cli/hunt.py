@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_kcontroller.cli import explain
+from pytest_kcontroller.cli import _choices, explain
 
 NAME = "hunt"
 HELP = "play new seeds of a campaign in simulated time until one violates an invariant"
@@ -21,10 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--jobs", type=int, default=1, metavar="N", help="processes side by side (default: %(default)s)"
     )
     parser.add_argument("--out", type=Path, default=Path("runs"), help="where run directories go (default: runs)")
-    parser.add_argument("--mutant", metavar="NAME", help="put a known bug back into every node, and look for it")
-    parser.add_argument("--selector", action="append", default=[], metavar="REASON=NAME", help="leader selector")
-    parser.add_argument("--assignment", metavar="NAME", help="replica assignment strategy")
-    parser.add_argument("--plugin", action="append", default=[], metavar="MODULE", help="load this plugin")
+    _choices.add_arguments(parser)
     explain(
         parser,
         examples=[
@@ -43,7 +40,6 @@ def run(args: argparse.Namespace) -> int:
     from kcontroller_chaos.catalogue import load_catalogue
     from kcontroller_chaos.play.runner import Options, check
     from pytest_kcontroller.cli._hunting import Hunt, hunt
-    from pytest_kcontroller.cli.campaign import _selectors
     from pytest_kcontroller.errors import UsageError
 
     for name, least in (("from_seed", 0), ("jobs", 1), ("max_seconds", 0)):
@@ -55,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     options = Options(
         out=args.out,
         mutant=args.mutant,
-        selectors=_selectors(args.selector),
+        selectors=_choices.selectors(args),
         assignment=args.assignment,
         plugins=tuple(args.plugin),
         backend=simulated().name,

@@ -14,7 +14,7 @@ from pytest_kcontroller.cli import explain
 
 if TYPE_CHECKING:
     from kcontroller_chaos.play.runner import Options, RunResult
-    from pytest_kcontroller.cli._playing import Planned
+    from pytest_kcontroller.cli._results import Planned
 
 NAME = "replay"
 HELP = "play the schedule of a run again, and see whether its verdict comes back"
@@ -48,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"of a campaign file (default: {backends.DEFAULT}, or the first that has what the file needs)",
     )
     parser.add_argument("--times", type=int, default=1, metavar="N", help="how often (default: %(default)s)")
+    parser.add_argument("-v", "--verbose", action="store_true", help="say of each replay how much it has tested")
     parser.add_argument("--out", type=Path, default=Path("runs"), help="where run directories go (default: runs)")
     explain(
         parser,
@@ -64,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from kcontroller_chaos.judge.outcome import aggregate
     from kcontroller_chaos.play.runner import check
-    from pytest_kcontroller.cli._playing import play
+    from pytest_kcontroller.cli._playing import Playing, play
     from pytest_kcontroller.errors import UsageError
 
     if args.times < 1:
@@ -79,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
         planned, original = _of_file(args.what, args.seed), None
         options = _options(args.out, backend=args.backend or backends.for_needs(planned.campaign.needs).name)
     check(planned.campaign, options)
-    results = play([planned] * args.times, options)
+    results = play(Playing(planned=[planned] * args.times, options=options, verbose=args.verbose))
     _compare(original, results)
     return aggregate(result.status for result in results)
 
@@ -92,7 +93,7 @@ def _options(out: Path, **given: Any) -> Options:
 
 def _of_file(path: Path, seed: int | None) -> Planned:
     from kcontroller_chaos.campaign.file import load_campaign
-    from pytest_kcontroller.cli._playing import Planned
+    from pytest_kcontroller.cli._results import Planned
 
     campaign = load_campaign(path)
     return Planned(campaign, campaign.seeds[0] if seed is None else seed)
@@ -106,7 +107,7 @@ def _of_run(path: Path, out: Path) -> tuple[Planned, Options, Original]:
     from kcontroller_chaos.campaign.schedule import Schedule
     from kcontroller_chaos.catalogue import load_catalogue
     from kcontroller_chaos.history.rundir import SCHEMA, RunDirectory, read_json
-    from pytest_kcontroller.cli._playing import Planned
+    from pytest_kcontroller.cli._results import Planned
     from pytest_kcontroller.errors import UsageError
 
     directory = RunDirectory.open(path)

@@ -50,7 +50,7 @@ VERDICTS_JSON: Final = StructType(
         *_fields(schema=_NUMBER, overall=_TEXT, overloaded=ArrayType(_TEXT), expected=ArrayType(_TEXT)),
         StructField(
             "parts",
-            StructType(_fields(injected=_PART, observed=_PART, invariants=_PART, healed=_PART)),
+            StructType(_fields(injected=_PART, operations=_PART, observed=_PART, invariants=_PART, healed=_PART)),
         ),
         StructField(
             "faults",

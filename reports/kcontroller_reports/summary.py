@@ -343,7 +343,7 @@ def invariant_rows(invariants: DataFrame) -> DataFrame:
     """One row per invariant: in how many runs it held, and what it had to go on."""
 
     never = F.coalesce("checks", F.lit(1)) == 0
-    verdict = F.when(never & (F.col("verdict") == "held"), "never").otherwise(F.col("verdict"))
+    verdict = F.when(never & F.col("verdict").isin("held", "never exercised"), "never").otherwise(F.col("verdict"))
     names = ("held", "violated", "unknown", "never")
     return (
         invariants.withColumn("verdict", verdict)

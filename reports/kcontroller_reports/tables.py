@@ -147,8 +147,9 @@ def without_duplicates(rows: DataFrame) -> DataFrame:
 def run_table(rows: DataFrame) -> DataFrame:
     """One row per run: what it was, what came out, and what is wrong with its files."""
     part = {name: F.col(f"answer.parts.{name}") for name in PARTS}
+    said = {**part, "operations": F.col("answer.parts.operations")}
     details = [
-        F.when(value["detail"] != "", F.concat(F.lit(f"{name}: "), value["detail"])) for name, value in part.items()
+        F.when(value["detail"] != "", F.concat(F.lit(f"{name}: "), value["detail"])) for name, value in said.items()
     ]
     detail = F.concat_ws("; ", *details)
     started, ended = F.to_timestamp("info.started"), F.to_timestamp("info.ended")

@@ -72,7 +72,27 @@ def test_a_campaign_is_valid(block: Block, tmp_path: Path) -> None:
     assert "campaign" in tomllib.loads(block.text), "a part of a campaign cannot be checked: show a whole one"
     file = tmp_path / "campaign.toml"
     file.write_text(block.text)
-    assert load_campaign(file).faults
+    campaign = load_campaign(file)
+    assert campaign.faults or campaign.generator
+
+
+def test_the_campaigns_of_their_page_are_played_and_say_what_stands_there(docs_project: Callable[..., Any]) -> None:
+    page = ROOT / "docs/campaigns.md"
+    project = docs_project([block for block in blocks(page) if block.title])
+    program = (sys.executable, "-c", "import sys; from pytest_kcontroller.cli import main; sys.exit(main())")
+    said = ""
+    for command in commands("kcontroller", page):
+        ran = project.run(*program, *command.words[1:])
+        assert ran.returncode == 0, f"{command.where}: {command.text}\n{ran.stdout}{ran.stderr}"
+        said += ran.stdout
+    shown = [line for block in blocks(page) if block.language == "console" for line in block.text.splitlines()]
+    for line in shown:
+        assert line.startswith("$ ") or without_times(line) in without_times(said).splitlines(), line
+
+
+def without_times(text: str) -> str:
+    """How long it took, and when it was, is never the same."""
+    return re.sub(r"\d{8}T\d{6}", "WHEN", re.sub(r"in [\d.]+ s", "in N s", text))
 
 
 @pytest.mark.parametrize("block", [*of("ini"), *of("ini", extending=True)], ids=named)

@@ -59,7 +59,10 @@ def metadata(**changed: Any) -> dict[str, Any]:
     return engine("node.metadata", node=1, metadata=told)
 
 
-TOPIC = write(0, "0x9", ops={"/brokers/topics/t": {"partitions": {"0": [1, 2]}}})
+TOPIC = write(
+    0, "0x9", ops={f"/brokers/topics/{t}": {"partitions": {"0": on}} for t, on in (("t", [1, 2]), ("u", [3]))}
+)
+"""The one broker of `u` is dead all the time."""
 STATUS = engine("node.status", node=1, active=True, session="0xb")
 LED = {"topic": "t", "partition": 0, "replicas": [1, 2], "leader": 1, "isr": [1, 2], "leader_epoch": 0, "version": 1}
 TREE = engine("zk.tree", controller=1, controller_owner="0xb", brokers=[1, 2], partitions=[LED])
@@ -68,6 +71,7 @@ NODE = (
     node(1, "zk.state", state="connected", session="0xb"),
     follow(2),
     node(5, "controller.failover", epoch=2, partitions=1, duration_us=1, zxid=5),
+    node(6, "controller.controlled-shutdown", broker=9, broker_epoch=1, epoch=1, relieved={"t-0": 0}),
 )
 REGISTERED = (register(1, "0xb", 1), register(1, "0xc", 2))
 WRITTEN = (elect(2, "0xa", 1), state(3, "0xa", 1), elect(4, "0xb", 2), state(5, "0xb", 2))

@@ -92,6 +92,14 @@ class GeneratorSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Thresholds:
+    """How much of what is planned must come about, so that a run can hold."""
+
+    faults_applied: int = 1
+    operations_ok: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
     """A known failure; `until` is its last day, as ISO text."""
 
@@ -115,11 +123,37 @@ class Campaign:
     workload: tuple[AdminSpec, ...] = ()
     faults: tuple[FaultSpec, ...] = field(default=())
     generator: GeneratorSpec | None = None
+    thresholds: Thresholds = Thresholds()
     expected: tuple[Expected, ...] = ()
     text: str = field(default="", repr=False)
     """The file itself."""
     catalogue: Catalogue = field(repr=False, compare=False)
     """What it was checked against: the faults that it may name."""
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What of it can never come about, and is skipped."""
+        named = ((fault, self.no_partition(fault.target)) for fault in self.faults)
+        return tuple(f"{fault.id} ({fault.fault.kind}) is skipped: {why}" for fault, why in named if why is not None)
+
+    @property
+    def partitions(self) -> dict[str, int]:
+        """Topic -> its number of partitions, of all that the file makes."""
+        made = {spec.name: spec.partitions for spec in self.topics}
+        return made | {spec.does.topic: spec.does.partitions for spec in self.workload}
+
+    def no_partition(self, target: str) -> str | None:
+        """Why nobody can ever be `leader-of:TOPIC-N`; None: somebody can, or it is another target."""
+        name, _, partition = target.partition(":")
+        if name != "leader-of":
+            return None
+        topic, _, number = partition.rpartition("-")
+        if (count := self.partitions.get(topic)) is None:
+            drawn = self.generator is not None and self.generator.admin and re.fullmatch(r"drawn-\d+", topic)
+            return None if drawn else f"no topic of the file is called {topic!r}"
+        return (
+            None if int(number) < count else f"the topic {topic!r} has no partition {number}: it has {count}, from 0 on"
+        )
 
     @property
     def fault_classes(self) -> tuple[type[Fault], ...]:
@@ -216,7 +250,8 @@ class _Reader:
             self._fail("cluster", 0, "config", wrong.what, wrong.hint, inner=wrong.name)
         for section in ("topics", "workload"):
             self._replication(section, rows[section], cluster.nodes)
-        return Campaign(
+        self._thresholds(rows)
+        campaign = Campaign(
             name=head["name"],
             file=self._file,
             sha256=sha256,
@@ -227,6 +262,7 @@ class _Reader:
             workload=self._workload(rows["workload"], head["duration_s"]),
             faults=self._faults(rows["faults"], cluster, head["duration_s"]),
             generator=self._generator(rows["generator"], rows["topics"], head["duration_s"]),
+            thresholds=Thresholds(**rows["thresholds"][0]),
             expected=tuple(
                 Expected(**{**row, "faults": tuple(row["faults"]), "until": row["until"].isoformat()[:10]})
                 for row in rows["expected"]
@@ -234,6 +270,16 @@ class _Reader:
             text=text,
             catalogue=self._catalogue,
         )
+        self._partitions(campaign)
+        return campaign
+
+    def _partitions(self, campaign: Campaign) -> None:
+        """That there is somebody whom `leader-of:TOPIC-N` can mean; a fault that is skipped if not is a remark."""
+        targets = [f"leader-of:{topic}-{n}" for topic, count in campaign.partitions.items() for n in range(count)]
+        for index, fault in enumerate(campaign.faults):
+            if not fault.if_possible and (why := campaign.no_partition(fault.target)) is not None:
+                hint = nearest(fault.target, targets) if targets else "add [[topics]]"
+                self._fail("faults", index, "target", why, hint)
 
     def _rows(self, section: Section, value: Any) -> list[dict[str, Any]]:
         if value is None and section.required:
@@ -304,6 +350,18 @@ class _Reader:
             name: tuple(value) if isinstance(value, list) else value for name, value in row.items()
         }
         return GeneratorSpec(**drawn)
+
+    def _thresholds(self, rows: Mapping[str, list[dict[str, Any]]]) -> None:
+        """What the file can never reach; how much a generator draws nobody knows."""
+        (least,), drawn = rows["thresholds"], rows["generator"][0] if rows["generator"] else {"faults": [], "admin": []}
+        written = [row for row in rows["workload"] if row["kind"] != "none"]
+        for key, what, planned, more in (
+            ("faults_applied", "faults", rows["faults"], drawn["faults"]),
+            ("operations_ok", "actions", written, drawn["admin"]),
+        ):
+            if not more and least[key] > max(1, len(planned)):
+                said = f"{least[key]} is more than the {len(planned)} {what} of the file"
+                self._fail("thresholds", 0, key, said, "no run could hold")
 
     def _replication(self, section: str, rows: list[dict[str, Any]], nodes: int) -> None:
         for index, row in enumerate(rows):

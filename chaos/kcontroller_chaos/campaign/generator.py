@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 import random  # noqa: TID251 - the type only; streams come from the runtime
+from collections.abc import Sequence
 from dataclasses import replace
 
-from kcontroller_chaos.campaign.actions import Action, CreateTopic
+from kcontroller_chaos.campaign.actions import FAULT, Action, CreateTopic
 from kcontroller_chaos.campaign.file import Campaign, GeneratorSpec
 from kcontroller_chaos.catalogue.placement import POINTS
 from kcontroller_chaos.faults import Fault
@@ -44,6 +45,7 @@ def generate(campaign: Campaign, spec: GeneratorSpec, rng: NamedRng) -> list[Act
     if spec.swarm:
         actions += _down(campaign, spec, end_us, times)
         spec = _swarm(spec, times)
+    up = campaign.cluster.nodes - len(actions)
     ends: list[int] = []
     """When the faults that go on are over."""
     at_us, provoke = 0, False
@@ -58,7 +60,7 @@ def generate(campaign: Campaign, spec: GeneratorSpec, rng: NamedRng) -> list[Act
         stream = f"{STREAM}-{len(actions)}"
         draw = rng.stream(stream)
         if draw.random() < admin_share:
-            actions.append(_admin(draw.choice(spec.admin), len(actions), stream, at_us, campaign.cluster.nodes, draw))
+            actions.append(_admin(draw.choice(spec.admin), len(actions), stream, at_us, up, draw))
             provoke = False
             continue
         chosen = draw.choice(spec.faults)
@@ -67,6 +69,21 @@ def generate(campaign: Campaign, spec: GeneratorSpec, rng: NamedRng) -> list[Act
         provoke = at_point
         ends.append(at_us + (action.within_us or 0) + (action.duration_us or 0))
         actions.append(action)
+
+
+def no_room(campaign: Campaign, actions: Sequence[Action]) -> str:
+    """Why the generator drew no fault among these actions of a seed; empty: it drew some, or there is none."""
+    drawn = [action for action in actions if action.stream.startswith(STREAM)]
+    if (spec := campaign.generator) is None or any(action.what == FAULT for action in drawn):
+        return ""
+    if drawn:
+        return f"the generator drew no fault for this seed: its {len(drawn)} actions are operations"
+    least, most = spec.every_s
+    end_s = max(0, campaign.duration_s - spec.heal_before_end_s)
+    return (
+        f"the generator found no room: its first action comes {least:g} to {most:g} s after the start (every_s), and none "
+        f"comes after {end_s:g} s (duration_s = {campaign.duration_s:g} less heal_before_end_s = {spec.heal_before_end_s:g})"
+    )
 
 
 def _swarm(spec: GeneratorSpec, draw: random.Random) -> GeneratorSpec:
@@ -104,12 +121,13 @@ def _down(campaign: Campaign, spec: GeneratorSpec, end_us: int, draw: random.Ran
     ]
 
 
-def _admin(kind: str, number: int, stream: str, at_us: int, nodes: int, draw: random.Random) -> Action:
+def _admin(kind: str, number: int, stream: str, at_us: int, up: int, draw: random.Random) -> Action:
+    """`up` nodes are not down all the time: a topic of more replicas would be refused for sure."""
     assert kind == CreateTopic.kind, kind
     topic = CreateTopic(
         topic=f"drawn-{number}",
         partitions=draw.randint(1, MOST_PARTITIONS),
-        replication_factor=draw.randint(1, min(MOST_REPLICAS, nodes)),
+        replication_factor=draw.randint(1, min(MOST_REPLICAS, up)),
         topic_id=draw.random() >= WITHOUT_ID,
     )
     return Action(id=f"drawn-{number}", does=topic, stream=stream, at_us=at_us)

@@ -112,6 +112,17 @@ WORKLOAD = Section(
 )
 
 
+THRESHOLDS = Section(
+    "thresholds",
+    "how much of what is planned must come about, so that a run can hold: one in which less did is unknown",
+    (
+        Key("faults_applied", "integer", "faults that are applied, if some are planned", 1, least=0),
+        Key("operations_ok", "integer", "actions of the workload that succeed, if some are planned", 1, least=0),
+    ),
+)
+"""Both 0 say that a file without faults and workload is meant."""
+
+
 def faults_section(catalogue: Catalogue) -> Section:
     """The keys of all kinds, those that every fault has first."""
     kind, *rest = FAULT_KEYS
@@ -211,4 +222,4 @@ def expected_section(catalogue: Catalogue) -> Section:
 def sections(catalogue: Catalogue) -> tuple[Section, ...]:
     """All sections, in the order of the docs."""
     drawn, expected = generator_section(catalogue), expected_section(catalogue)
-    return CAMPAIGN, CLUSTER, TOPICS, WORKLOAD, faults_section(catalogue), drawn, expected
+    return CAMPAIGN, CLUSTER, TOPICS, WORKLOAD, faults_section(catalogue), drawn, THRESHOLDS, expected

@@ -12,7 +12,7 @@ from typing import Any
 
 from kcontroller_chaos.campaign.actions import Action
 from kcontroller_chaos.campaign.file import AdminSpec, Campaign, FaultSpec, TopicSpec
-from kcontroller_chaos.campaign.generator import generate
+from kcontroller_chaos.campaign.generator import generate, no_room
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.runtime.rng import NamedRng
 
@@ -28,6 +28,8 @@ class Schedule:
     actions: tuple[Action, ...]
     topics: tuple[TopicSpec, ...] = ()
     """What the cluster has before the run begins: the campaign's, not in schedule.jsonl."""
+    no_room: str = ""
+    """Why the generator drew no fault; empty: it did, or there is none."""
 
     def rng(self, action: Action) -> random.Random:
         """What the engine draws this action's target from."""
@@ -44,7 +46,8 @@ class Schedule:
     @property
     def facts(self) -> dict[str, Any]:
         """What run.json has of it, so that a file that lost lines is told from the one that was played."""
-        return {"actions": len(self.actions), "sha256": hashlib.sha256(self._text.encode()).hexdigest()}
+        digest = hashlib.sha256(self._text.encode()).hexdigest()
+        return {"actions": len(self.actions), "sha256": digest, "no_room": self.no_room}
 
     @classmethod
     def load(cls, path: Path, campaign: Campaign, seed: int = 0) -> Schedule:
@@ -65,7 +68,7 @@ class Schedule:
                 raise UsageError(f"no action: {bad.what}", where=f"{path}:{number}", hint=bad.hint) from None
             except (ValueError, TypeError, KeyError, AttributeError) as bad:
                 raise UsageError(f"no action: {bad}", where=f"{path}:{number}") from None
-        return cls(seed, tuple(actions), campaign.topics)
+        return cls(seed, tuple(actions), campaign.topics, no_room(campaign, actions))
 
 
 def draw(campaign: Campaign, seed: int) -> Schedule:
@@ -76,7 +79,8 @@ def draw(campaign: Campaign, seed: int) -> Schedule:
     if campaign.generator is not None:
         actions += generate(campaign, campaign.generator, rng)
     timed = sorted((action for action in actions if action.at_us is not None), key=_time)
-    return Schedule(seed, (*timed, *(action for action in actions if action.at_us is None)), campaign.topics)
+    untimed = (action for action in actions if action.at_us is None)
+    return Schedule(seed, (*timed, *untimed), campaign.topics, no_room(campaign, actions))
 
 
 def _time(action: Action) -> int:

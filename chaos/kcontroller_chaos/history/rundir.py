@@ -60,6 +60,7 @@ class RunDirectory:
                 "noop_fault": None,
                 "plugins": [],
                 "zookeeper_image": None,
+                "thresholds": {},
                 "expected": [],
                 "versions": {},
                 "commit": None,

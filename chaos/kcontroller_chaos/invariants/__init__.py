@@ -59,6 +59,8 @@ class Invariant(ABC):
             verdict = Verdict.unknown(f"{self._class}.check raised {type(failed).__name__}: {_text(failed)}")
         if problem := _problem(verdict):
             verdict = Verdict.unknown(f"{self._class}.check gave {problem}")
+        elif verdict.verdict == "held" and not verdict.checks:
+            verdict = Verdict.of(0)
         return verdict.entry(self.name, self.kind, self.expected)
 
     def _check(self, history: History) -> Verdict:

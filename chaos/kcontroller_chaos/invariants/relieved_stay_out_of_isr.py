@@ -25,9 +25,8 @@ class RelievedStayOutOfIsr(Invariant):
 
     def check(self, history: History) -> Verdict:
         shutdowns = history.of(ControllerControlledShutdown)
-        checks = 0
+        checks = sum(len(shutdown["relieved"]) for shutdown in shutdowns)
         for joined in _changes(history):
-            checks += 1
             for shutdown in shutdowns:
                 relieved_at = shutdown["relieved"].get(joined.partition)
                 broker = int(shutdown["broker"])

@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from kcontroller_chaos.checking import NEVER_EXERCISED
 from kcontroller_chaos.history.clocks import WallTimes
 from pytest_kcontroller.model.text import in_words, printable, printable_lines
 
-FACTS = ("expected", "seen", "where", "witness")
+FACTS = ("known", "expected", "seen", "where", "witness")
 LOG_LINES = 20
 """At most so many lines of each log are shown."""
 WIDTH = 180
@@ -21,7 +22,7 @@ _READY = '{"ready": true'
 
 
 def facts(entry: Mapping[str, Any]) -> str:
-    """An invariant of verdicts.json: its verdict, and a line each for expected, seen, where and witness."""
+    """An invariant of verdicts.json: its verdict, and a line each for why it is known, expected, seen, where and witness."""
     lines = [f"  {key}: {printable(in_words(entry[key]))}" for key in FACTS if entry.get(key)]
     return "\n".join([f"{entry['verdict']}: {entry['name']}", *lines])
 
@@ -38,11 +39,12 @@ def events(window: Mapping[str, Any]) -> str:
 
 
 def failures(verdicts: Mapping[str, Any], windows: Iterable[Mapping[str, Any]]) -> str:
-    """Every invariant that did not hold and every fault that went wrong, each with what happened around it."""
+    """Every invariant that did not hold, those first that are not known, and every fault that went wrong, each with what
+    happened around it."""
     around = {(window["about"], window["name"]): window for window in windows}
     blocks = []
-    for entry in verdicts.get("invariants", ()):
-        if entry["verdict"] != "held":
+    for entry in sorted(verdicts.get("invariants", ()), key=lambda entry: bool(entry.get("known"))):
+        if entry["verdict"] not in ("held", NEVER_EXERCISED):
             blocks.append(facts(entry) + _around(around.get(("invariant", entry["name"]))))
     for fault in verdicts.get("faults", ()):
         if str(fault["status"]).startswith("not-"):

@@ -1,21 +1,24 @@
-"""The verdict of a run in four parts (docs/formats.md), from its directory alone: usable again, also on a killed run."""
+"""The verdict of a run in five parts (docs/formats.md), from its directory alone: usable again, also on a killed run."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from kcontroller_chaos.catalogue import load_catalogue
-from kcontroller_chaos.checking import LIVENESS, SAFETY
+from kcontroller_chaos.checking import LIVENESS, NEVER_EXERCISED
 from kcontroller_chaos.history.read import History, read_history, zk_import
 from kcontroller_chaos.history.rundir import RunDirectory, write_json
 from kcontroller_chaos.history.transactions import ZOOKEEPER
 from kcontroller_chaos.invariants import Invariant, check_all
 from kcontroller_chaos.judge.decisive import began
+from kcontroller_chaos.judge.known import mark_known
 from kcontroller_chaos.judge.notes import notes
+from kcontroller_chaos.judge.outcome import judged, worst_of
 from kcontroller_chaos.judge.recovery import SKIPPED, elections, faults, recovery
+from kcontroller_chaos.judge.tested import OK, Plan, faults_missing, operations, operations_missing
 from kcontroller_chaos.judge.timeline import timeline
 from pytest_kcontroller.errors import KControllerError
 from pytest_kcontroller.model.history import HostOverload, RunEnded, RunFailed
@@ -42,9 +45,7 @@ def judge(run: Path, invariants: Sequence[Invariant] | None = None) -> Entry:
     run_json = directory.read_run()
     if invariants is None:
         invariants = load_catalogue(run_json.get("plugins", ())).invariants
-    value = verdicts(history, _planned(directory.schedule), invariants)
-    value["expected"] = known_reasons(value, run_json)
-    value["lapsed"] = lapsed_reasons(value, run_json)
+    value = verdicts(history, Plan.of(_schedule(directory.schedule), run_json), invariants, run=run_json)
     write_json(run / "verdicts.json", value)
     write_json(run / "timeline.json", timeline(history, value))
     return value
@@ -55,76 +56,52 @@ def _wrote_history(directory: RunDirectory) -> bool:
     return (directory.history / f"{ZOOKEEPER}.jsonl").exists() and not any(directory.zookeeper.glob("log.*"))
 
 
-def known_reasons(value: Entry, run: Entry) -> list[str]:
-    """Why each violated invariant is a known failure (`[[expected]]`) on the day of the run; empty if one is not."""
-    today = str(run["started"])[:10]
-    found = [_named_in(run, value, name, lambda until: today <= until) for name in _violated(value)]
-    return [text for texts in found for text in texts[:1]] if all(found) else []
+def _schedule(path: Path) -> list[Entry]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
-def lapsed_reasons(value: Entry, run: Entry) -> list[str]:
-    """The entries that would make a violation a known failure if their date had not passed."""
-    today = str(run["started"])[:10]
-    found = (_named_in(run, value, name, lambda until: today > until) for name in _violated(value))
-    return [text for texts in found for text in texts]
+def verdicts(
+    history: History,
+    plan: Plan | None = None,
+    invariants: Sequence[Invariant] | None = None,
+    *,
+    run: Mapping[str, Any] | None = None,
+) -> Entry:
+    """The content of verdicts.json.
 
-
-def _violated(value: Entry) -> list[str]:
-    if value["overall"] != VIOLATED:
-        return []
-    return [entry["name"] for entry in value["invariants"] if entry["verdict"] == VIOLATED]
-
-
-def _named_in(run: Entry, value: Entry, invariant: str, in_time: Callable[[str], bool]) -> list[str]:
-    """The entries for this invariant; a fault of every kind that an entry names must have been applied."""
-    applied = {fault["kind"] for fault in value["faults"] if fault["applied_us"] is not None}
-    return [
-        f"{invariant}: {known['reason']}, until {known['until']}"
-        for known in run.get("expected", ())
-        if known["invariant"] == invariant and in_time(known["until"]) and applied.issuperset(known["faults"])
-    ]
-
-
-def _planned(path: Path) -> list[str]:
-    if not path.exists():
-        return []
-    actions = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return [action["id"] for action in actions if action["what"] == "fault"]
-
-
-def verdicts(history: History, planned: Sequence[str] = (), invariants: Sequence[Invariant] | None = None) -> Entry:
-    """The content of verdicts.json; `planned` are the faults' ids by the schedule; `invariants` None: ours."""
-    injected, elected = faults(history), elections(history)
+    `plan` None: nobody knows what was to happen, so nothing of it is missed. `invariants` None: ours. `run` is run.json, for
+    what is `[[expected]]`.
+    """
+    injected, asked = faults(history), operations(history)
     found = [{**entry, "began_us": began(history, entry)} for entry in check_all(history, invariants)]
-    parts = {
-        "injected": _part(injected, planned, "applied_us", ("asked", "not-applied")),
-        "observed": _part(injected, planned, "observed_us", ("not-observed",)),
-        "invariants": _invariants(found),
-        "healed": _part(injected, planned, "healed_us", ("not-healed",)),
-    }
-    if overloaded := history.of(HostOverload):
-        sessions = ", ".join(str(event["session"]) for event in overloaded)
-        why = f"the host was overloaded: ZooKeeper gave up {sessions} without a fault on it"
-        parts["observed"] = {
-            "verdict": ENVIRONMENT,
-            "detail": "; ".join(filter(None, (parts["observed"]["detail"], why))),
-        }
-    failed = [str(event["error"]) for event in history.of(RunFailed)]
-    if failed:
-        parts["injected"] = {"verdict": ENVIRONMENT, "detail": f"the cluster failed: {failed[-1]}"}
+    elected, failed = elections(history), [str(event["error"]) for event in history.of(RunFailed)]
     ended = bool(history.of(RunEnded) or failed) or history.tree is not None
-    return {
+    parts = {
+        "injected": _injected(injected, plan, failed),
+        "operations": _operations(asked, plan),
+        "observed": _observed(injected, plan, history),
+        "invariants": _invariants(found, len(history.txns)),
+        "healed": _part(injected, plan, "healed_us", ("not-healed",), of=_applied(injected)),
+    }
+    value: Entry = {
         "schema": 1,
-        "overall": overall(parts, found, ended=ended),
+        "overall": UNKNOWN,
+        "ended": ended,
         "parts": parts,
+        "transactions": len(history.txns),
         "faults": [_fault(fault) for fault in injected],
+        "operations": asked,
         "invariants": found,
         "elections": elected,
         "recovery": recovery(history, injected, elected, converged=ended and _converged(found)),
-        "overloaded": [str(event["session"]) for event in overloaded],
+        "overloaded": [str(event["session"]) for event in history.of(HostOverload)],
         "cut": list(history.cut),
         "notes": notes(history),
     }
+    value["overall"] = worst_of(value)
+    if run is not None:
+        mark_known(value, run)
+    return value
 
 
 def _fault(fault: Entry) -> Entry:
@@ -133,35 +110,63 @@ def _fault(fault: Entry) -> Entry:
 
 
 def _converged(invariants: Sequence[Entry]) -> bool:
-    return all(entry["verdict"] == HELD for entry in invariants if entry["kind"] == LIVENESS)
+    """At the end, by all that could tell."""
+    told = [entry for entry in invariants if entry["kind"] == LIVENESS and entry["verdict"] != NEVER_EXERCISED]
+    return bool(told) and all(entry["verdict"] == HELD for entry in told)
 
 
-def overall(parts: dict[str, Entry], invariants: Sequence[Entry], *, ended: bool) -> str:
-    """A safety violation stands whatever else failed; a run that did not end is unknown otherwise."""
-    violated = [entry for entry in invariants if entry["verdict"] == VIOLATED]
-    if any(entry["kind"] == SAFETY and entry["witness"] for entry in violated):
-        return VIOLATED
-    if not ended:
-        return UNKNOWN
-    if any(parts[name]["verdict"] != HELD for name in ("injected", "observed", "healed")):
-        return ENVIRONMENT
-    return str(parts["invariants"]["verdict"])
+# --- the parts: each says what came about (`count`) of how much there was to judge (`of`)
 
 
-def _part(injected: Sequence[Entry], planned: Sequence[str], key: str, failing: tuple[str, ...]) -> Entry:
+def _injected(injected: Sequence[Entry], plan: Plan | None, failed: Sequence[str]) -> Entry:
+    known = [fault["id"] for fault in injected] if plan is None else plan.faults
+    part = _part(injected, plan, "applied_us", ("asked", "not-applied"), of=len(dict.fromkeys(known)))
+    if failed:
+        return part | {"verdict": ENVIRONMENT, "detail": f"the cluster failed: {failed[-1]}"}
+    if part["verdict"] == HELD and plan is not None and (missing := faults_missing(injected, plan)):
+        return part | {"verdict": UNKNOWN, "detail": missing}
+    return part
+
+
+def _operations(asked: Sequence[Entry], plan: Plan | None) -> Entry:
+    missing = "" if plan is None else operations_missing(asked, plan)
+    done = sum(1 for entry in asked if entry["status"] == OK)
+    verdict = UNKNOWN if missing else HELD
+    return {"verdict": verdict, "count": done, "of": len(asked if plan is None else plan.operations), "detail": missing}
+
+
+def _observed(injected: Sequence[Entry], plan: Plan | None, history: History) -> Entry:
+    part = _part(injected, plan, "observed_us", ("not-observed",), of=_applied(injected))
+    if overloaded := history.of(HostOverload):
+        sessions = ", ".join(str(event["session"]) for event in overloaded)
+        why = f"the host was overloaded: ZooKeeper gave up {sessions} without a fault on it"
+        part |= {"verdict": ENVIRONMENT, "detail": "; ".join(filter(None, (part["detail"], why)))}
+    return part
+
+
+def _part(injected: Sequence[Entry], plan: Plan | None, key: str, failing: tuple[str, ...], *, of: int) -> Entry:
     missing = [fault["id"] for fault in injected if fault[key] is None and fault["status"] != SKIPPED]
-    missing += [name for name in planned if name not in [fault["id"] for fault in injected]]
+    missing += [] if plan is None else [name for name in plan.faults if name not in [fault["id"] for fault in injected]]
     kinds = {fault["id"]: f"{fault['kind']}{':' + fault['mode'] if fault['mode'] else ''}" for fault in injected}
     why = [text for fault in injected for text in fault["failed"] if text.startswith(failing)]
-    if not missing and not why:
-        return {"verdict": HELD, "detail": ""}
     names = ", ".join(f"{name} ({kinds.get(name, 'never asked for')})" for name in dict.fromkeys(missing))
-    return {"verdict": ENVIRONMENT, "detail": "; ".join(filter(None, (names, *why)))}
+    detail = "; ".join(filter(None, (names, *why)))
+    return {"verdict": ENVIRONMENT if detail else HELD, "count": _count(injected, key), "of": of, "detail": detail}
 
 
-def _invariants(entries: Sequence[Entry]) -> Entry:
-    for verdict in (VIOLATED, UNKNOWN):
-        named = [f"{entry['name']}: {entry['seen']}" for entry in entries if entry["verdict"] == verdict]
-        if named:
-            return {"verdict": verdict, "detail": "; ".join(named)}
-    return {"verdict": HELD, "detail": ""}
+def _count(injected: Sequence[Entry], key: str) -> int:
+    return len({fault["id"] for fault in injected if fault[key] is not None})
+
+
+def _applied(injected: Sequence[Entry]) -> int:
+    return _count(injected, "applied_us")
+
+
+def _invariants(entries: Sequence[Entry], transactions: int) -> Entry:
+    """`count` are those that found something to check."""
+    verdict = judged(entries, transactions)
+    details = [f"{entry['name']}: {entry['seen']}" for entry in entries if entry["verdict"] == verdict != HELD]
+    if not details and verdict == UNKNOWN:
+        details = ["ZooKeeper's log has no transaction" if not transactions else "no invariant found anything to check"]
+    exercised = sum(1 for entry in entries if entry["verdict"] != NEVER_EXERCISED)
+    return {"verdict": verdict, "count": exercised, "of": len(entries), "detail": "; ".join(details)}

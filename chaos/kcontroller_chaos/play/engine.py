@@ -23,8 +23,9 @@ from kcontroller_chaos.play.wrappers import AtPoint, Group, Noop
 from pytest_kcontroller.cluster.capabilities import CRASH_POINTS
 from pytest_kcontroller.cluster.contract import Cluster
 from pytest_kcontroller.cluster.timing import scaled
-from pytest_kcontroller.errors import EnvironmentFailure, KControllerError
+from pytest_kcontroller.errors import EnvironmentFailure, KControllerError, UsageError
 from pytest_kcontroller.model.history import (
+    AdminFail,
     AdminInfo,
     AdminInvoke,
     AdminOk,
@@ -116,6 +117,8 @@ class Engine:
         self.record(AdminInvoke(**fields))
         try:
             await self._create(asked)
+        except UsageError as refused:  # the strategy's refusal too: nothing was written
+            self.record(AdminFail(**fields, error=str(refused)))
         except KControllerError as failed:
             self.record(AdminInfo(**fields, error=str(failed)))
         else:

@@ -14,13 +14,13 @@ from typing import Any
 
 from kcontroller_chaos.backends.run import Run
 from kcontroller_chaos.backends.sim import mutant_of, simulate
-from kcontroller_chaos.campaign.actions import FAULT
 from kcontroller_chaos.campaign.file import Campaign
 from kcontroller_chaos.campaign.schedule import draw
 from kcontroller_chaos.feed import Event
 from kcontroller_chaos.history.read import in_order
 from kcontroller_chaos.history.rundir import utc
-from kcontroller_chaos.judge.verdict import VIOLATED, known_reasons, verdicts
+from kcontroller_chaos.judge.tested import Plan, untested
+from kcontroller_chaos.judge.verdict import verdicts
 from kcontroller_chaos.play.runner import Options, check, play_schedule
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.history import MutantCounts
@@ -36,8 +36,10 @@ class Glance:
 
     seed: int
     verdict: str
-    known: bool = False
-    """Violated, but every violation is `[[expected]]`."""
+    unexpected: str
+    """The verdict without the violations that are `[[expected]]`."""
+    untested: str
+    """Why it is unknown, if that is only because too little came about; else empty."""
     end_us: int
     callbacks: int
     counts: Mapping[str, int]
@@ -52,7 +54,10 @@ class Hunter:
         self._settings = check(campaign, options)
         self._plugins = load_plugins(options.plugins)
         self._mutant = mutant_of(self._settings)
-        self._expected = [asdict(known) for known in campaign.expected]
+        self._facts = {
+            "thresholds": asdict(campaign.thresholds),
+            "expected": [asdict(one) for one in campaign.expected],
+        }
 
     def play(self, seed: int) -> Glance:
         """Raises what is a bug of ours: a run that is stuck, a broken mutant."""
@@ -77,16 +82,17 @@ class Hunter:
             end_us = max((event["t_us"] for event in events), default=0)  # its run.failed is judged
         # Checkers read lines: what a line makes of a value (a tuple is a list, a key is text) must be so here too.
         read = json.loads(json.dumps(events))
-        faults = [action.id for action in schedule.actions if action.what == FAULT]
-        found = verdicts(in_order(read), faults, self._campaign.catalogue.invariants)
-        run = {"started": utc(RunStart.now().wall_ns), "expected": self._expected}
+        run = self._facts | {"started": utc(RunStart.now().wall_ns), "schedule": schedule.facts}
+        plan = Plan.of([action.entry for action in schedule.actions], run)
+        found = verdicts(in_order(read), plan, self._campaign.catalogue.invariants, run=run)
         counted: dict[str, int] = next(
             (event["counts"] for event in reversed(read) if event["kind"] == MutantCounts.kind), {}
         )
         return Glance(
             seed=seed,
             verdict=found["overall"],
-            known=found["overall"] == VIOLATED and bool(known_reasons(found, run)),
+            unexpected=found["unexpected"],
+            untested=untested(found),
             end_us=end_us,
             callbacks=callbacks,
             counts=counted,

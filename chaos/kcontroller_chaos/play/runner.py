@@ -17,7 +17,7 @@ from kcontroller_chaos.backends.run import MUTANTS, Run
 from kcontroller_chaos.campaign.file import Campaign
 from kcontroller_chaos.campaign.schedule import Schedule, draw
 from kcontroller_chaos.history.rundir import RunDirectory
-from kcontroller_chaos.judge.outcome import HELD, exit_status
+from kcontroller_chaos.judge.outcome import exit_status
 from kcontroller_chaos.judge.verdict import ENVIRONMENT, judge
 from kcontroller_chaos.play.engine import Engine
 from pytest_kcontroller import __version__
@@ -55,13 +55,18 @@ class RunResult:
 
     @property
     def expected(self) -> tuple[str, ...]:
-        """Why each of its violations is known; empty if there is one that is not."""
+        """Why each of its violations is known; empty if anything else is wrong."""
         return tuple(self.details.get("expected", ()))
+
+    @property
+    def unexpected(self) -> str:
+        """The verdict without the violations that are known."""
+        return str(self.details.get("unexpected", self.verdict))
 
     @property
     def status(self) -> int:
         """As an exit status: a known failure counts as held."""
-        return HELD if self.expected else exit_status(self.verdict)
+        return exit_status(self.unexpected)
 
 
 def check(campaign: Campaign, options: Options) -> ClusterSettings:
@@ -136,6 +141,7 @@ async def run_once(campaign: Campaign, seed: int, options: Options, schedule: Sc
         times=backend.start_of(start),
         text=campaign.text,
         schedule=schedule.facts,
+        thresholds=asdict(campaign.thresholds),
         expected=[asdict(known) for known in campaign.expected],
         versions={"kcontroller": __version__, "python": platform.python_version()}
         | backend.versions(options.zookeeper_image),

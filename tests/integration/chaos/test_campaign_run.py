@@ -45,7 +45,7 @@ def test_smoke_holds_and_every_fault_was_seen(tmp_path: Path) -> None:
     done = campaign(CAMPAIGNS / "smoke.toml", "--seeds", 1, out=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     value = verdicts(only_run(tmp_path))
-    assert [part["verdict"] for part in value["parts"].values()] == ["held"] * 4
+    assert [part["verdict"] for part in value["parts"].values()] == ["held"] * 5
     assert sorted(fault["id"] for fault in value["faults"]) == ["expiry-natural", "expiry-server", "kill", "pause"]
     assert all(fault["observed_us"] for fault in value["faults"])
     assert len(value["elections"]) >= 5, "the first one, and one after each fault on the controller"

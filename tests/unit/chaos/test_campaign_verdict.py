@@ -13,6 +13,7 @@ from kcontroller_chaos.history import txnlog
 from kcontroller_chaos.history.read import History, read_history
 from kcontroller_chaos.history.rundir import RunDirectory
 from kcontroller_chaos.judge.outcome import aggregate
+from kcontroller_chaos.judge.tested import Plan
 from kcontroller_chaos.judge.verdict import judge, verdicts
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.runtime.real import RunStart
@@ -119,7 +120,7 @@ def test_the_overall_verdict():
     asked = engine("fault.asked", fault="f", fault_kind="kill", node=1)
     assert verdicts(History(GOOD))["overall"] == "held"
     assert verdicts(History((*GOOD, asked)))["overall"] == "environment"
-    assert verdicts(History(GOOD), ["never"])["overall"] == "environment"
+    assert verdicts(History(GOOD), Plan(faults=("never",)))["overall"] == "environment"
     assert verdicts(History((*GOOD, asked, state(6, "0xa", 1))))["overall"] == "violated"
     assert verdicts(History(GOOD[:3]))["overall"] == "unknown"
 

@@ -283,7 +283,7 @@ EVENT = {"writer": "engine", "seq": 0, "t_us": 0, "kind": "run.ended"}
 )
 def test_an_invariant_that_fails_is_unknown_and_hides_nothing(write: Write, answer: str, seen: str) -> None:
     known = load_catalogue([write(INVARIANTS.replace("return Verdict.of(len(history.events))", answer))])
-    found = {entry["name"]: entry for entry in verdicts(History((EVENT,)), (), known.invariants)["invariants"]}
+    found = {entry["name"]: entry for entry in verdicts(History((EVENT,)), None, known.invariants)["invariants"]}
     assert found["dry"]["verdict"] == "unknown"
     assert seen in found["dry"]["seen"]
     assert len(found) == len(known.invariants) > 10
@@ -294,7 +294,7 @@ def test_an_invariant_that_never_answers_is_unknown_and_hides_nothing(
 ) -> None:
     monkeypatch.setattr(invariants, "CHECK_S", 0.1)
     known = load_catalogue([write(INVARIANTS.replace("return Verdict.of(len(history.events))", "while True: pass"))])
-    found = {entry["name"]: entry for entry in verdicts(History((EVENT,)), (), known.invariants)["invariants"]}
+    found = {entry["name"]: entry for entry in verdicts(History((EVENT,)), None, known.invariants)["invariants"]}
     assert found["dry"]["verdict"] == "unknown"
     assert "Dry.check: it gave no answer within 0.1 s, and stood at " in found["dry"]["seen"]
     assert len(found) == len(known.invariants) > 10

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from kcontroller_chaos.campaign.file import load_campaign
-from kcontroller_chaos.judge.verdict import known_reasons, lapsed_reasons
+from kcontroller_chaos.judge.explain import failures
+from kcontroller_chaos.judge.known import mark_known
 from pytest_kcontroller.errors import UsageError
 
 HEAD = '[campaign]\nname = "x"\nduration_s = 5\n'
@@ -20,11 +21,18 @@ def run(started: str = "2027-03-01T23:59:59.000Z", **changes: Any) -> dict[str, 
     return {"started": started, "expected": [KNOWN | changes]}
 
 
-def verdicts(*violated: str, overall: str = "violated", applied: tuple[str, ...] = ("kill",)) -> dict[str, Any]:
-    names = ("epochs-grow", "leader-in-isr")
-    entries = [{"name": name, "verdict": "violated" if name in violated else "held"} for name in names]
-    faults = [{"kind": kind, "applied_us": 1} for kind in applied] + [{"kind": "pause", "applied_us": None}]
-    return {"overall": overall, "invariants": entries, "faults": faults}
+def marked(
+    *violated: str, of: dict[str, Any] | None = None, applied: tuple[str, ...] = ("kill",), observed: str = "held"
+) -> dict[str, Any]:
+    """What verdicts.json says of a run in which these are violated; `of` is its run.json."""
+    names = ("epochs-grow", "leader-in-isr", "nodes-stay-up")
+    entries = [{"name": n, "kind": "safety", "verdict": "violated" if n in violated else "held"} for n in names]
+    value = {"ended": True, "transactions": 9, "parts": {"observed": {"verdict": observed}}} | {
+        "invariants": [{**entry, "witness": {"zxid": 1}} for entry in entries],
+        "faults": [{"kind": kind, "applied_us": 1} for kind in applied] + [{"kind": "pause", "applied_us": None}],
+    }
+    mark_known(value, of or run())
+    return value
 
 
 def test_a_file_says_what_is_known(tmp_path: Path) -> None:
@@ -55,25 +63,46 @@ def test_a_wrong_entry_names_file_line_and_key(tmp_path: Path, before: str, afte
     assert message in str(caught.value)
 
 
+TEXT = "epochs-grow: ISSUE-1, until 2027-03-01"
+LATE = "2027-03-02T00:00:00.000Z"
+
+
 def test_it_counts_until_the_end_of_its_day_and_no_longer() -> None:
-    assert known_reasons(verdicts("epochs-grow"), run()) == ["epochs-grow: ISSUE-1, until 2027-03-01"]
-    assert known_reasons(verdicts("epochs-grow"), run("2027-03-02T00:00:00.000Z")) == []
-    assert lapsed_reasons(verdicts("epochs-grow"), run()) == []
-    late = lapsed_reasons(verdicts("epochs-grow"), run("2027-03-02T00:00:00.000Z"))
-    assert late == ["epochs-grow: ISSUE-1, until 2027-03-01"]
+    found = marked("epochs-grow")
+    assert (found["expected"], found["lapsed"], found["unexpected"]) == ([TEXT], [], "held")
+    late = marked("epochs-grow", of=run(LATE))
+    assert (late["expected"], late["lapsed"], late["unexpected"]) == ([], [TEXT], "violated")
 
 
-def test_every_violation_must_be_known() -> None:
-    assert known_reasons(verdicts("epochs-grow", "leader-in-isr"), run()) == []
-    assert known_reasons(verdicts("leader-in-isr"), run()) == []
+def test_a_known_violation_hides_no_other_and_is_marked() -> None:
+    found = marked("epochs-grow", "leader-in-isr")
+    assert (found["expected"], found["unexpected"]) == ([], "violated")
+    known = {entry["name"]: entry.get("known") for entry in found["invariants"]}
+    assert known == {"epochs-grow": "ISSUE-1, until 2027-03-01", "leader-in-isr": "", "nodes-stay-up": None}
+
+
+@pytest.mark.parametrize("verdict", ["environment", "unknown"])
+def test_a_known_violation_hides_nothing_else_that_is_wrong(verdict: str) -> None:
+    found = marked("epochs-grow", observed=verdict)
+    assert (found["expected"], found["unexpected"]) == ([], verdict)
 
 
 def test_only_where_its_faults_were_applied() -> None:
-    assert known_reasons(verdicts("epochs-grow", applied=()), run()) == []
-    assert known_reasons(verdicts("epochs-grow"), run(faults=["kill", "pause"])) == []
-    assert known_reasons(verdicts("epochs-grow"), run(faults=[])) != []
+    assert marked("epochs-grow", applied=())["unexpected"] == "violated"
+    assert marked("epochs-grow", of=run(faults=["kill", "pause"]))["unexpected"] == "violated"
+    assert marked("epochs-grow", of=run(faults=[]))["unexpected"] == "held"
 
 
-@pytest.mark.parametrize("overall", ["held", "unknown", "environment"])
-def test_no_other_verdict_is_known(overall: str) -> None:
-    assert known_reasons(verdicts(overall=overall), run()) == []
+def test_what_was_expected_and_did_not_come_is_said() -> None:
+    assert marked("leader-in-isr")["did_not_come"] == [TEXT]
+    assert marked("epochs-grow")["did_not_come"] == []
+    assert marked(of=run(LATE))["did_not_come"] == [], "its date has passed"
+    assert marked(applied=())["did_not_come"] == [], "it could not come"
+
+
+def test_what_is_new_is_told_before_what_is_known() -> None:
+    common = {"kind": "safety", "verdict": "violated", "seen": "x", "where": "y", "expected": "z", "witness": None}
+    entries = [{"name": "old", **common, "known": "ISSUE-1, until 2027-03-01"}, {"name": "new", **common, "known": ""}]
+    text = failures({"invariants": entries}, [])
+    assert text.index("violated: new") < text.index("violated: old")
+    assert "known: ISSUE-1" in text.partition("old")[2]

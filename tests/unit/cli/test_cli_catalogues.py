@@ -19,7 +19,7 @@ from pytest_kcontroller.cli import main
 from pytest_kcontroller.plugin.manager import load_plugins
 from tests.tools.histories import GOOD
 
-HEAD = '[campaign]\nname = "x"\nduration_s = 9\n'
+HEAD = '[campaign]\nname = "x"\nduration_s = 9\n[[topics]]\nname = "orders"\n'
 STOCK = load_catalogue(installed=False)
 NAMES = {
     "faults": tuple(STOCK.kinds),

@@ -10,15 +10,14 @@ import pytest
 
 from kcontroller_chaos.campaign.file import Campaign, load_campaign
 from kcontroller_chaos.play.runner import RunResult
+from pytest_kcontroller.cli._colour import paint
 from pytest_kcontroller.cli._playing import (
     SUMMARY_ROWS,
-    Planned,
     Screen,
     _append_step_summary,
-    _counts,
     duration,
-    why,
 )
+from pytest_kcontroller.cli._results import Planned, counts, failing, in_common, line_of, why
 from pytest_kcontroller.cli.campaign import _shard
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.runtime.scheduler import Scheduler, SimClock
@@ -90,8 +89,9 @@ def test_what_must_never_happen_is_told_first(tmp_path: Path) -> None:
 
 
 def test_the_last_line_counts_every_verdict() -> None:
-    results = [result("held"), result("violated"), result("held"), result("violated", expected=["why"])]
-    assert _counts(results) == "4 runs: 2 held, 2 violated (1 expected)"
+    known = result("violated", expected=["why"], unexpected="held")
+    results = [result("held"), result("violated"), result("held"), known]
+    assert counts(results) == "4 runs: 2 held, 2 violated (1 expected)"
     assert [r.status for r in results] == [0, 1, 0, 0]
 
 
@@ -102,7 +102,8 @@ def test_the_step_summary_has_what_did_not_hold_first_and_no_markup_of_others(
     file.write_text("what was there\n")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(file))
     bad = RunResult(Path("runs/x"), "environment", 1.0, {}, "<img src=x> | `a`\n[b](c)")
-    _append_step_summary([Planned(campaign, 1), Planned(campaign, 2)], [result("held"), bad])
+    first, second = Planned(campaign, 1), Planned(campaign, 2)
+    _append_step_summary([first, second], [(first, result("held")), (second, bad)])
     lines = file.read_text().splitlines()
     assert lines[0] == "what was there"
     assert lines[1] == "### kcontroller campaign run: 2 runs: 1 environment, 1 held"
@@ -115,7 +116,8 @@ def test_a_long_step_summary_says_what_it_leaves_out(
 ) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     count = SUMMARY_ROWS + 3
-    _append_step_summary([Planned(campaign, n) for n in range(count)], [result("held")] * count)
+    planned = [Planned(campaign, n) for n in range(count)]
+    _append_step_summary(planned, [(run, result("held")) for run in planned])
     assert "and 3 more runs" in (tmp_path / "summary.md").read_text()
 
 
@@ -123,7 +125,7 @@ def test_a_step_summary_that_cannot_be_written_is_a_remark(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, campaign: Campaign, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
-    _append_step_summary([Planned(campaign, 1)], [result("held")])
+    _append_step_summary([Planned(campaign, 1)], [(Planned(campaign, 1), result("held"))])
     assert f"{tmp_path}: cannot be written" in capsys.readouterr().err
 
 
@@ -132,3 +134,65 @@ def test_what_is_no_shard_is_said(text: str) -> None:
     with pytest.raises(UsageError, match="is no shard"):
         _shard(text)
     assert _shard("2/8") == (2, 8)
+
+
+def failed(name: str, seen: str, **more: Any) -> dict[str, Any]:
+    entry = {"name": name, "kind": "safety", "verdict": "violated", "seen": seen, "where": "y", "expected": "z"}
+    return {**entry, "witness": None, "known": "", **more}
+
+
+def test_equal_failures_are_told_together_and_the_seeds_named(campaign: Campaign) -> None:
+    """Numbers differ from seed to seed: the cause does not."""
+    details = [f"fault-{n} (pause): no evidence within 5 s" for n in (1, 2)]
+    environment = [
+        result("environment", parts={"observed": {"verdict": "environment", "detail": detail}}) for detail in details
+    ]
+    violated = [result("violated", invariants=[failed("epochs-grow", f"{n} after 7")]) for n in (3, 5)]
+    other = result(
+        "violated", invariants=[failed("leader-in-isr", "x"), failed("epochs-grow", "y", known="why, until")]
+    )
+    results = [environment[0], violated[0], result("held"), environment[1], other, violated[1]]
+    played = [(Planned(campaign, seed), one) for seed, one in enumerate(results, start=1)]
+    assert in_common(played) == [
+        "environment in 2 of 6 runs: fault-1 (pause): no evidence within 5 s",
+        "violated in 2 of 6 runs: epochs-grow",
+        "violated in 1 of 6 runs: leader-in-isr",
+    ]
+    assert [seeds for _, seeds in failing(played).values()] == [[1, 2, 4, 5, 6]]
+
+
+def test_what_no_run_has_tested_is_said(campaign: Campaign) -> None:
+    entries = [{"name": name, "kind": "safety", "verdict": "never exercised", "checks": 0} for name in ("a", "b")]
+    results = [result("held", invariants=entries), result("held", invariants=[{**entries[0]}, failed("b", "x")])]
+    played = [(Planned(campaign, seed), one) for seed, one in enumerate(results, start=1)]
+    assert in_common(played)[0] == "never exercised in any run: a"
+
+
+def test_a_run_says_how_much_of_its_plan_came_about() -> None:
+    parts = {
+        name: {"verdict": "held", "count": 3, "of": of, "detail": ""}
+        for name, of in (("injected", 4), ("operations", 0))
+    }
+    assert line_of("x seed 1", result("held", parts=parts)) == "x seed 1: held in 1.0 s, faults 3 of 4  runs/x"
+    refused = {"id": "admin-0", "action": "create_topic", "status": "fail", "why": "the topic exists"}
+    drawn = {**refused, "id": "drawn-3"}
+    played = result("held", parts=parts, operations=[refused, drawn])
+    assert why(played) == ["operations: 1 refused: the topic exists"]
+
+
+def test_an_environment_verdict_names_its_reason_first() -> None:
+    parts = {"observed": {"verdict": "environment", "detail": "fault-0 (kill): nothing"}}
+    entries = [{"name": "a", "kind": "safety", "verdict": "unknown", "seen": "its checker raised"}]
+    assert why(result("environment", parts=parts, invariants=entries))[0] == "not observed: fault-0 (kill): nothing"
+
+
+def test_colour_is_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert paint("held", "held", Terminal()) == "\x1b[32mheld\x1b[0m"
+    assert paint("held", "held", io.StringIO()) == "held"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert paint("held", "held", Terminal()) == "held"
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "dumb")
+    assert paint("held", "held", Terminal()) == "held"

@@ -1,0 +1,149 @@
+"""What a run must have tested so that it can hold, each from its history and its plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcontroller_chaos.campaign.file import load_campaign
+from kcontroller_chaos.campaign.schedule import Schedule, draw
+from kcontroller_chaos.history.read import History
+from kcontroller_chaos.invariants import Invariant, named
+from kcontroller_chaos.judge.tested import Plan
+from kcontroller_chaos.judge.verdict import verdicts
+from pytest_kcontroller.errors import UsageError
+from tests.tools.histories import GOOD, engine
+
+HEAD = '[campaign]\nname = "x"\nduration_s = 6\n'
+TOPIC = '[[topics]]\nname = "orders"\npartitions = 2\n'
+
+
+def fault(name: str, step: str, **more: Any) -> dict[str, Any]:
+    return engine(f"fault.{step}", fault=name, fault_kind="kill", node=1, **more)
+
+
+def applied(name: str) -> tuple[dict[str, Any], ...]:
+    return tuple(fault(name, step) for step in ("asked", "applied", "observed", "healed"))
+
+
+def skipped(name: str, why: str) -> tuple[dict[str, Any], ...]:
+    return fault(name, "asked"), fault(name, "skipped", why=why)
+
+
+def operation(name: str, end: str, error: str = "") -> tuple[dict[str, Any], ...]:
+    fields = {"op": name, "action": "create_topic", "topic": "late"}
+    return engine("admin.invoke", **fields), engine(f"admin.{end}", **fields, error=error)
+
+
+def judged(plan: Plan, *events: dict[str, Any]) -> dict[str, Any]:
+    return verdicts(History((*GOOD, *events)), plan)
+
+
+def test_a_run_all_of_whose_faults_were_skipped_has_tested_nothing() -> None:
+    value = judged(Plan(faults=("a", "b")), *skipped("a", "nobody is"), *skipped("b", "nobody is"))
+    assert value["overall"] == "unknown"
+    part = value["parts"]["injected"]
+    assert (part["verdict"], part["count"], part["of"]) == ("unknown", 0, 2)
+    assert part["detail"] == "0 of 2 faults were applied: 2 skipped: 2 x nobody is"
+
+
+def test_one_fault_that_was_applied_is_enough_unless_the_file_asks_for_more() -> None:
+    events = (*applied("a"), *skipped("b", "nobody is"))
+    value = judged(Plan(faults=("a", "b")), *events)
+    assert value["overall"] == "held"
+    counts = {name: (part["count"], part["of"]) for name, part in value["parts"].items() if name != "invariants"}
+    assert counts == {"injected": (1, 2), "operations": (0, 0), "observed": (1, 1), "healed": (1, 1)}
+    more = judged(Plan(faults=("a", "b"), faults_applied=2), *events)
+    assert (more["overall"], "`[thresholds]` asks for 2" in more["parts"]["injected"]["detail"]) == ("unknown", True)
+    assert judged(Plan(faults=("b",), faults_applied=0), *skipped("b", "nobody is"))["overall"] == "held"
+
+
+def test_a_workload_of_which_everything_is_refused_has_tested_nothing() -> None:
+    refused = (
+        *operation("a", "fail", "it exists"),
+        *operation("b", "fail", "it exists"),
+        *operation("c", "info", "lost"),
+    )
+    value = judged(Plan(operations=("a", "b", "c")), *refused)
+    assert value["overall"] == "unknown"
+    said = "0 of 3 operations succeeded; 2 refused: 2 x it exists; 1 without an answer: lost"
+    assert value["parts"]["operations"]["detail"] == said
+    some = judged(Plan(operations=("a", "d")), *refused, *operation("d", "ok"))
+    assert (some["overall"], some["parts"]["operations"]["count"]) == ("held", 1)
+    assert [one["status"] for one in some["operations"]] == ["fail", "fail", "info", "ok"]
+
+
+def test_a_file_that_plans_nothing_tests_nothing_unless_that_is_meant() -> None:
+    assert judged(Plan())["overall"] == "unknown"
+    assert "neither faults nor operations" in judged(Plan())["parts"]["injected"]["detail"]
+    assert judged(Plan(faults_applied=0, operations_ok=0))["overall"] == "held"
+
+
+def test_a_generator_without_room_says_why(tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text(HEAD + TOPIC + '[generator]\nfaults = ["kill"]\nevery_s = [4, 5]\n')
+    campaign = load_campaign(tmp_path / "c.toml")
+    schedule = draw(campaign, 1)
+    assert schedule.actions == ()
+    assert "first action comes 4 to 5 s after the start (every_s), and none comes after 1 s" in schedule.no_room
+    schedule.save(tmp_path / "s")
+    assert Schedule.load(tmp_path / "s", campaign, 1) == schedule
+    value = judged(Plan.of([], {"schedule": schedule.facts}))
+    assert (value["overall"], value["parts"]["injected"]["detail"]) == ("unknown", schedule.no_room)
+
+
+class Idle(Invariant):
+    name = "idle"
+    kind = "safety"
+    expected = "nothing"
+    source = "this test"
+
+    def check(self, history: History) -> Any:
+        from kcontroller_chaos.checking import Verdict
+
+        return Verdict(verdict="held")
+
+
+def test_an_invariant_without_a_subject_is_never_exercised_and_alone_proves_nothing() -> None:
+    history = History((*GOOD, *applied("a")))
+    assert Idle().judge(history)["verdict"] == "never exercised"
+    assert verdicts(history, Plan(faults=("a",)), [Idle()])["overall"] == "unknown"
+    assert verdicts(History(applied("a")), Plan(faults=("a",)))["overall"] == "unknown"
+
+
+def test_a_log_without_transactions_is_no_witness() -> None:
+    events = [event for event in GOOD if event["kind"] != "zk.txn"]
+    value = verdicts(History((*events, *applied("a"))), Plan(faults=("a",)), [named("one-controller-after-healing")])
+    assert (value["overall"], value["parts"]["invariants"]["detail"]) == (
+        "unknown",
+        "ZooKeeper's log has no transaction",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[thresholds]\nfaults_applied = 2\n", "c.toml:8: `thresholds.faults_applied`: 2 is more than the 0 faults"),
+        ("[thresholds]\noperations_ok = -1\n", "c.toml:8: `thresholds.operations_ok`: -1 is less than 0"),
+        (
+            '[[faults]]\nkind = "kill"\nat_s = 1\ntarget = "leader-of:order-0"\n',
+            "c.toml:10: `faults.target`: no topic of",
+        ),
+        (
+            '[[faults]]\nkind = "kill"\nat_s = 1\ntarget = "leader-of:orders-2"\n',
+            "the topic 'orders' has no partition 2",
+        ),
+    ],
+)
+def test_what_no_run_could_reach_is_found_in_the_file(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "c.toml").write_text(HEAD + TOPIC + text)
+    with pytest.raises(UsageError) as wrong:
+        load_campaign(tmp_path / "c.toml")
+    assert message in str(wrong.value)
+
+
+def test_thresholds_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text(HEAD + "[thresholds]\nfaults_applied = 0\noperations_ok = 0\n")
+    read = load_campaign(tmp_path / "c.toml").thresholds
+    assert (read.faults_applied, read.operations_ok) == (0, 0)
