@@ -72,8 +72,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if settings.timeout_scale != 1:
         # Every process that is started reads it there.
         os.environ[TIMEOUT_SCALE_VARIABLE] = str(settings.timeout_scale)
-    if settings.campaigns and not (config.option.help or config.option.version):
-        campaign_items.add_to_arguments(config, settings)
+    if not (config.option.help or config.option.version):
+        campaign_items.choose_files(config, settings)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from kcontroller_chaos.history.clocks import WallTimes
-from kcontroller_chaos.judge.explain import failures, logs
+from kcontroller_chaos.judge.explain import failures, logs, reason
 from pytest_kcontroller.runtime.real import RunStart
 
 ODD = "raw \x1b[31m \u202e\nand more"
@@ -31,3 +34,35 @@ def test_the_lines_of_a_log_are_found_by_the_run_s_own_time_whatever_the_clock_d
     times = WallTimes(start, [step])
     assert [text for _, text in logs(tmp_path, times, 3_900_000, 4_100_000)] == [lines[1]]
     assert [text for _, text in logs(tmp_path, times, 4_900_000, 5_100_000)] == [lines[2]]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "said"),
+    [
+        ({"overall": "held"}, ""),
+        (
+            {
+                "overall": "violated",
+                "invariants": [
+                    {"name": "a", "verdict": "held"},
+                    {"name": "b", "verdict": "violated", "seen": {"epoch": 2}},
+                    {"name": "c", "verdict": "violated", "seen": None},
+                ],
+            },
+            "b is violated, seen: epoch 2 (and 1 more)",
+        ),
+        (
+            {
+                "overall": "environment",
+                "parts": {
+                    "injected": {"verdict": "held", "detail": ""},
+                    "observed": {"verdict": "environment", "detail": "kill-1: no evidence\nand more"},
+                },
+            },
+            "environment: kill-1: no evidence\\x0aand more",
+        ),
+        ({"overall": "unknown", "parts": {}}, "unknown"),
+    ],
+)
+def test_the_reason_of_a_run_is_one_line(verdicts: dict[str, Any], said: str) -> None:
+    assert reason(verdicts) == said
