@@ -102,8 +102,8 @@ def kcontroller_faults() -> Sequence[type]:  # type: ignore[empty-body]
     Called when campaigns and tests are prepared, not in nodes. Takes no arguments. Returns classes below
     kcontroller_chaos.faults.Fault, frozen dataclasses whose fields are the parameters; of a kind with several modes a class
     for each, that of the default mode first. One that cannot be used, and an exception, is a usage error (status 2) that
-    names the plugin. What an `inject`, `observe` or `heal` raises later is a fault that was not applied, observed or healed:
-    the run's verdict is environment, and the other runs are played.
+    names the plugin. What an `inject`, `observe`, `look_again` or `heal` raises later is a fault that was not
+    applied, observed, lasting or healed: the run's verdict is environment, and the other runs are played.
 
         @hookimpl
         def kcontroller_faults():

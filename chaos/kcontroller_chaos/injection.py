@@ -96,7 +96,7 @@ TASKS, SESSION, PROCESS, NETWORK = "tasks", "session", "process", "network"
 
 
 class Playable(Protocol):
-    """What is played: a fault, or one in a wrapper. The three use different means: `observe` never looks at what `inject`
+    """What is played: a fault, or one in a wrapper. They use different means: `observe` never looks at what `inject`
     did itself."""
 
     async def inject(self, on: Injection) -> None:
@@ -105,6 +105,10 @@ class Playable(Protocol):
 
     async def observe(self, on: Injection) -> Evidence:
         """Waits for the evidence; the engine limits the time to `within_s`."""
+        ...
+
+    async def look_again(self, on: Injection) -> None:
+        """Just before it is healed, once it has been observed. Raises EnvironmentFailure: it is not in force any more."""
         ...
 
     async def heal(self, on: Injection) -> None:

@@ -71,6 +71,19 @@ class Processes(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkState:
+    """What is in force on a link now, by whoever it was set: as a whole, in both directions."""
+
+    cut: bool
+    delay_ms: float
+
+    def __str__(self) -> str:
+        if self.cut:
+            return "passes nothing"
+        return f"is late by {self.delay_ms:g} ms" if self.delay_ms else "passes everything"
+
+
 class Links(Protocol):
     """The ways from node to node and from each node to ZooKeeper: (source, target, plane)."""
 
@@ -81,6 +94,10 @@ class Links(Protocol):
     async def heal(self, source: str, target: str, plane: str) -> None: ...
     async def slow(self, source: str, target: str, plane: str, *, delay_ms: int) -> None:
         """What is said on this link is late by so much, in both directions; 0: not any more."""
+        ...
+
+    async def link_state(self, source: str, target: str, plane: str) -> LinkState:
+        """As whoever carries the link says it, not as it was asked for here."""
         ...
 
     async def reset(self, source: str, target: str, plane: str) -> None:

@@ -142,6 +142,16 @@ class Link:
         for way in self._ways(direction):
             way.least_us, way.most_us = least_us, most_us
 
+    @property
+    def late_us(self) -> int:
+        """How late at least everything is in each direction, besides what it takes anyway."""
+        return min(way.least_us for way in self._ways("both")) - LEAST_US
+
+    @property
+    def is_cut(self) -> bool:
+        """In both directions."""
+        return all(way.is_cut for way in self._ways("both"))
+
     def cut(self, direction: Direction = "both") -> None:
         """Nothing arrives any more, also what is on its way already; connections stay, new ones wait. `heal` lets all
         of it arrive, since TCP sends again what was lost."""

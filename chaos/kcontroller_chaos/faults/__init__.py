@@ -67,6 +67,10 @@ class Fault(ABC):
     async def observe(self, on: Injection) -> Evidence:
         """Waits for the evidence, by other means than `inject` used; its time is limited to `within_s`."""
 
+    async def look_again(self, on: Injection) -> None:  # noqa: B027 - what is over by itself need not last
+        """Just before it is healed, once it has been observed: raises EnvironmentFailure if it is not in force any more,
+        with what was found. Of several nodes that are hit, one may not have shown it yet: that is none."""
+
     async def heal(self, on: Injection) -> None:  # noqa: B027 - what is over by itself has nothing to be taken back
         """Takes it back; called exactly once, also after a failed or interrupted `inject`."""
 

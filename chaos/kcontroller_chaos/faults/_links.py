@@ -28,6 +28,24 @@ def inbound(on: Injection) -> list[Pair]:
     return [(other, node) for node, other in outbound(on)]
 
 
+async def must_be_cut(on: Injection, pairs: list[Pair], plane: str) -> None:
+    """Raises EnvironmentFailure for the first link that passes something."""
+    for source, target in pairs:
+        state = await on.cluster.link_state(source, target, plane)
+        if not state.cut:
+            raise EnvironmentFailure(f"the link {source} -> {target} ({plane}), which was cut, {state}")
+
+
+async def must_be_slow(on: Injection, pairs: list[Pair], plane: str, delay_ms: int) -> None:
+    """Raises EnvironmentFailure for the first link that is not late by so much."""
+    for source, target in pairs:
+        state = await on.cluster.link_state(source, target, plane)
+        if state.delay_ms < delay_ms:
+            raise EnvironmentFailure(
+                f"the link {source} -> {target} ({plane}), which was late by {delay_ms} ms, {state}"
+            )
+
+
 async def answering(on: Injection, pairs: list[Pair]) -> list[Pair]:
     """Those whose target runs, is not paused, and answers its harness where it can: silence on their links has no other
     reason."""

@@ -10,7 +10,8 @@ from kcontroller_chaos.faults import Fault, parameter
 from kcontroller_chaos.feed import writer_is
 from kcontroller_chaos.injection import TASKS, Evidence, Injection
 from pytest_kcontroller.cluster.capabilities import HOLDS
-from pytest_kcontroller.model.history import HoldReached
+from pytest_kcontroller.errors import EnvironmentFailure
+from pytest_kcontroller.model.history import HoldReached, HoldReleased
 from pytest_kcontroller.runtime.holds import BEFORE_STATE_WRITE, POINTS
 
 
@@ -49,6 +50,17 @@ at_s = 2
             since=on.since,
         )
         return {"writer": event["writer"], "seq": event["seq"], "point": event["point"], "t_us": event["t_us"]}
+
+    async def look_again(self, on: Injection) -> None:
+        on.feed.poll()
+        both = (HoldReached.kind, HoldReleased.kind)
+        said = [
+            event["kind"]
+            for event in on.feed.events[on.since :]
+            if event["kind"] in both and event["point"] == self.point and writer_is(event["writer"], on.node)
+        ]
+        if said and said.count(HoldReached.kind) <= said.count(HoldReleased.kind):
+            raise EnvironmentFailure(f"the task of node {on.node} that waited at {self.point} has gone on")
 
     async def heal(self, on: Injection) -> None:
         await on.cluster.capability(HOLDS).release(on.node, self.point)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from kcontroller_chaos.faults import Fault
 from kcontroller_chaos.feed import Event
 from kcontroller_chaos.injection import PROCESS, SESSION, TASKS, Evidence, Injection
+from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.history import ProcessExited
 
 SIGKILLED = -9
@@ -26,6 +27,12 @@ duration_s = 1.5
 """
     ends_session = ends_process = True
     claims = (PROCESS, SESSION, TASKS)
+
+    async def look_again(self, on: Injection) -> None:
+        on.feed.poll()
+        ended = on.feed.find(lambda e: e["kind"] == ProcessExited.kind and e["node"] == on.node, since=on.since)
+        if ended is not None and on.node in on.cluster.running:
+            raise EnvironmentFailure(f"node {on.node}, whose process had ended, runs again")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from kcontroller_chaos.faults._links import (
     Pair,
     answering,
     inbound,
+    must_be_slow,
     must_have,
     outbound,
     round_trips,
@@ -74,6 +75,9 @@ class LatencyControl(Latency):
                 return {"round_trip_us": min(trips), "links": len(trips)}
             await on.clock.sleep_us(RETRY_US)
 
+    async def look_again(self, on: Injection) -> None:
+        await must_be_slow(on, _pairs(on), CONTROL, self.delay_ms)
+
     async def heal(self, on: Injection) -> None:
         for source, target in _pairs(on):
             await on.cluster.slow(source, target, CONTROL, delay_ms=0)
@@ -99,6 +103,9 @@ class LatencyZooKeeper(Latency):
             if trip_us is not None and trip_us >= self.round_trip_us:
                 return {"round_trip_us": trip_us}
             await on.clock.sleep_us(RETRY_US)
+
+    async def look_again(self, on: Injection) -> None:
+        await must_be_slow(on, [(str(on.node), ZOOKEEPER)], "zk", self.delay_ms)
 
     async def heal(self, on: Injection) -> None:
         await on.cluster.slow(str(on.node), ZOOKEEPER, "zk", delay_ms=0)

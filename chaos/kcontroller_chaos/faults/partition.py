@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kcontroller_chaos.faults import Fault
-from kcontroller_chaos.faults._links import CONTROL, Pair, inbound, must_have, outbound, silent
+from kcontroller_chaos.faults._links import CONTROL, Pair, inbound, must_be_cut, must_have, outbound, silent
 from kcontroller_chaos.feed import writer_is
 from kcontroller_chaos.injection import NETWORK, PROCESS, SESSION, Evidence, Injection
 from pytest_kcontroller.cluster.contract import ZOOKEEPER
@@ -62,6 +62,11 @@ duration_s = 3
             "state": event["state"],
             "t_us": event["t_us"],
         }
+
+    async def look_again(self, on: Injection) -> None:
+        await must_be_cut(on, self.pairs(on), CONTROL)
+        if self.to_zookeeper:
+            await must_be_cut(on, [(str(on.node), ZOOKEEPER)], "zk")
 
     async def heal(self, on: Injection) -> None:
         for source, target in self.pairs(on):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kcontroller_chaos.faults import Fault
 from kcontroller_chaos.injection import PROCESS, SESSION, TASKS, Evidence, Injection
+from pytest_kcontroller.errors import EnvironmentFailure
 
 POLL_US = 10_000
 
@@ -36,6 +37,11 @@ duration_s = 3
         if not _outlives_session(on):
             return stopped
         return {**stopped, **await on.wait_closed(by_client=False)}
+
+    async def look_again(self, on: Injection) -> None:
+        if (state := on.cluster.process_state(on.node)) != "T":
+            found = "has ended" if state is None else f"goes on (its state is {state})"
+            raise EnvironmentFailure(f"the process of node {on.node}, which was stopped, {found}")
 
     async def heal(self, on: Injection) -> None:
         await on.cluster.resume(on.node)

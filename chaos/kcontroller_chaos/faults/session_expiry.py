@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kcontroller_chaos.faults import Fault
+from kcontroller_chaos.faults._links import must_be_cut
 from kcontroller_chaos.injection import SESSION, Evidence, Injection
 from pytest_kcontroller.cluster.contract import ZOOKEEPER
 
@@ -37,6 +38,9 @@ class Natural(SessionExpiry):
 
     async def observe(self, on: Injection) -> Evidence:
         return await on.wait_closed(by_client=False)
+
+    async def look_again(self, on: Injection) -> None:
+        await must_be_cut(on, [(str(on.node), ZOOKEEPER)], "zk")
 
     async def heal(self, on: Injection) -> None:
         await on.cluster.heal(str(on.node), ZOOKEEPER, "zk")

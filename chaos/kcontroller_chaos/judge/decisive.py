@@ -12,7 +12,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kcontroller_chaos.history.read import Event, History
-from pytest_kcontroller.model.history import FaultNotApplied, FaultNotHealed, FaultNotObserved, RunEnded, ZkTree
+from pytest_kcontroller.model.history import (
+    FaultNotApplied,
+    FaultNotHealed,
+    FaultNotLasting,
+    FaultNotObserved,
+    RunEnded,
+    ZkTree,
+)
 from pytest_kcontroller.model.history.event import Focus, HistoryEvent, Rank, parsed
 from pytest_kcontroller.model.text import in_words
 from pytest_kcontroller.zookeeper.znodes import parse_state_path
@@ -25,7 +32,7 @@ _SKIPPED = "skipped"
 
 
 def windows(history: History, verdicts: Mapping[str, Any], nodes: Mapping[str, int]) -> list[dict[str, Any]]:
-    """One window per violated invariant, then one per fault that was not applied, observed or healed.
+    """One window per violated invariant, then one per fault that was not applied, observed, lasting or healed.
 
     `partition` and `nodes` are what the witness is about: whoever draws the window begins with them.
     """
@@ -41,7 +48,7 @@ def windows(history: History, verdicts: Mapping[str, Any], nodes: Mapping[str, i
         if (
             fault["why"] and fault["status"] != _SKIPPED
         ):  # not its status: one that nobody observed is healed all the same
-            failed = history.of(FaultNotApplied.kind, FaultNotObserved.kind, FaultNotHealed.kind)
+            failed = history.of(FaultNotApplied, FaultNotObserved, FaultNotLasting, FaultNotHealed)
             of_it = [e for e in failed if e["fault"] == fault["id"] and e.get("node") == fault["node"]][:1]
             at_us = int(of_it[0]["t_us"]) if of_it else _end(history)
             about = {"about": "fault", "name": fault["id"], "partition": None, "nodes": _nodes(fault, nodes)}

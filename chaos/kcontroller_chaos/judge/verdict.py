@@ -136,7 +136,7 @@ def _operations(asked: Sequence[Entry], plan: Plan | None) -> Entry:
 
 
 def _observed(injected: Sequence[Entry], plan: Plan | None, history: History) -> Entry:
-    part = _part(injected, plan, "observed_us", ("not-observed",), of=_applied(injected))
+    part = _part(injected, plan, "observed_us", ("not-observed", "not-lasting"), of=_applied(injected))
     if overloaded := history.of(HostOverload):
         sessions = ", ".join(str(event["session"]) for event in overloaded)
         why = f"the host was overloaded: ZooKeeper gave up {sessions} without a fault on it"

@@ -23,6 +23,7 @@ from pytest_kcontroller.model.history import (
     FaultHealed,
     FaultNotApplied,
     FaultNotHealed,
+    FaultNotLasting,
     FaultNotObserved,
     FaultObserved,
     FaultSkipped,
@@ -32,6 +33,7 @@ from pytest_kcontroller.model.text import shown
 from pytest_kcontroller.runtime.nursery import Nursery
 
 INJECT_S = 20.0
+LOOK_S = 20.0
 HEAL_S = 20.0
 LONGEST_S = 3600.0
 
@@ -57,8 +59,8 @@ class FaultPlayer:
         applied = False
         try:
             applied = await self._inject()
-            if applied:
-                await self._observe_and_wait()
+            if applied and await self._observe_and_wait():
+                await self._look_again()
         finally:
             await _to_the_end(self._heal(applied))
 
@@ -71,21 +73,31 @@ class FaultPlayer:
         self._record(FaultApplied)
         return True
 
-    async def _observe_and_wait(self) -> None:
-        """Both at once; healed when both have ended, so that healing never destroys the evidence."""
+    async def _observe_and_wait(self) -> bool:
+        """Both at once; healed when both have ended, so that healing never destroys the evidence. Whether there was some."""
         async with Nursery() as tasks:
-            observing = tasks.start(self._observe(), name=f"observe {self.on.fault}")
+            observing: asyncio.Task[bool] = tasks.start(self._observe(), name=f"observe {self.on.fault}")
             if self.until is not None:
                 await self.until()
             await observing
+        return observing.result()
 
-    async def _observe(self) -> None:
+    async def _observe(self) -> bool:
         try:
             evidence = await _limited("observe", self._within_s(), self._look())
         except _StepFailedError as failed:
             self._fail(FaultNotObserved, failed.why, skip=failed.late and self.may_miss)
-        else:
-            self._record(FaultObserved, evidence=evidence)
+            return False
+        self._record(FaultObserved, evidence=evidence)
+        return True
+
+    async def _look_again(self) -> None:
+        """Evidence is of a moment: nobody knows since when it is over, if it is."""
+        try:
+            await _limited("look_again", scaled(LOOK_S), self.fault.look_again(self.on))
+        except _StepFailedError as failed:
+            when = ", before it was healed; since when, nobody knows" if failed.refused else ""
+            self._record(FaultNotLasting, why=f"{failed.why}{when}")
 
     async def _look(self) -> Evidence:
         """Raises TypeError or ValueError: what it gave is nothing that a history can have."""
@@ -143,6 +155,7 @@ async def _limited(step: str, limit_s: float, work: Awaitable[T]) -> T:
         late = {
             "inject": "injecting took longer than",
             "observe": "no evidence within",
+            "look_again": "looking again took longer than",
             "heal": "healing took longer than",
         }
         raise _StepFailedError(f"{late[step]} {limit_s:g} s", late=True) from None

@@ -37,6 +37,11 @@ class Group:
             await first
         return first.result()
 
+    async def look_again(self, on: Injection) -> None:
+        """At each: one that has not shown it yet has nothing that could have been taken back."""
+        for member in self._members:
+            await self._fault.look_again(member)
+
     async def heal(self, on: Injection) -> None:
         """Every member, whatever happens at another; the first failure is raised at the end."""
         failures: list[Exception] = []
@@ -58,7 +63,8 @@ class AtPoint:
 
     def __init__(self, fault: Playable, still_us: int) -> None:
         self._fault, self._still_us = fault, still_us
-        self.observe, self.heal, self.within_s = fault.observe, fault.heal, fault.within_s
+        self.observe, self.within_s = fault.observe, fault.within_s
+        self.look_again, self.heal = fault.look_again, fault.heal
 
     async def inject(self, on: Injection) -> None:
         try:
@@ -73,7 +79,7 @@ class Noop:
 
     def __init__(self, fault: Playable) -> None:
         self._fault = fault
-        self.observe, self.within_s = fault.observe, fault.within_s
+        self.observe, self.within_s, self.look_again = fault.observe, fault.within_s, fault.look_again
 
     async def inject(self, on: Injection) -> None:
         """Nothing happens, but whoever stands at a crash point goes on."""

@@ -11,10 +11,10 @@ from typing import Any, Self
 from pytest_kcontroller.cluster.admin import AdminSession
 from pytest_kcontroller.cluster.capabilities import HOLDS, REPORTS, NodeStatus
 from pytest_kcontroller.cluster.children.processes import temporary_name
-from pytest_kcontroller.cluster.contract import ZOOKEEPER, NodeSession
+from pytest_kcontroller.cluster.contract import ZOOKEEPER, LinkState, NodeSession
 from pytest_kcontroller.cluster.misuse import unknown_node
 from pytest_kcontroller.cluster.observed import ClusterSettings, ObservedCluster, gather_all, status_of
-from pytest_kcontroller.cluster.process.links import Links
+from pytest_kcontroller.cluster.process.links import Links, delay_ms, is_cut
 from pytest_kcontroller.cluster.process.node import NodeProcess, short_temporary
 from pytest_kcontroller.cluster.process.session_relays import SessionRelays
 from pytest_kcontroller.cluster.timing import scaled, stretched
@@ -248,6 +248,10 @@ class ProcessCluster(ObservedCluster):
 
     async def slow(self, source: str, target: str, plane: str, *, delay_ms: int) -> None:
         await self.links.slow(source, target, plane, latency_ms=delay_ms)
+
+    async def link_state(self, source: str, target: str, plane: str) -> LinkState:
+        toxics = await self.links.toxics(source, target, plane)
+        return LinkState(cut=is_cut(toxics), delay_ms=delay_ms(toxics))
 
     async def reset(self, source: str, target: str, plane: str) -> None:
         await self.links.disable(source, target, plane)

@@ -16,7 +16,7 @@ import shlex
 import shutil
 import socket
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
@@ -34,6 +34,7 @@ HTTP_S = 10.0
 """A request to the proxy server; the real one answers when a toxic is in effect, and hangs when it cannot be."""
 POLL_S = 0.02
 
+STREAMS = ("upstream", "downstream")
 Link = tuple[str, str, str]
 Direction = Literal["both", "upstream", "downstream"]
 """`upstream`: what the source says to the target; `downstream`: what it hears from it (toxiproxy's words)."""
@@ -192,7 +193,7 @@ class Links:
 
     async def _add(self, link: Link, what: str, direction: Direction, kind: str, **attributes: int) -> None:
         there = {toxic["name"] for toxic in await self._call("GET", f"{self._path(link)}/toxics")}
-        for stream in ("upstream", "downstream") if direction == "both" else (direction,):
+        for stream in STREAMS if direction == "both" else (direction,):
             name = f"{what}-{stream}"
             if name in there:
                 await self._call("POST", f"{self._path(link)}/toxics/{name}", {"attributes": attributes})
@@ -229,6 +230,27 @@ class Links:
                     await self._call("DELETE", self._path(link))
         self._addresses.clear()
         self._client.close()
+
+
+def is_cut(toxics: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a link with these toxics passes nothing, in either direction, and goes on to do so."""
+    return set(STREAMS) <= {toxic["stream"] for toxic in toxics if _is(toxic, "timeout", timeout=0)}
+
+
+def delay_ms(toxics: Sequence[Mapping[str, Any]]) -> float:
+    """How late everything is on a link with these toxics, in each direction."""
+    late = {
+        stream: sum(
+            toxic["attributes"]["latency"] for toxic in toxics if toxic["stream"] == stream and _is(toxic, "latency")
+        )
+        for stream in STREAMS
+    }
+    return float(min(late.values()))
+
+
+def _is(toxic: Mapping[str, Any], kind: str, **attributes: int) -> bool:
+    """For every connection."""
+    return bool(toxic["type"] == kind and toxic["toxicity"] == 1 and attributes.items() <= toxic["attributes"].items())
 
 
 async def start_server(log: Path) -> tuple[Supervised, str]:

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from pytest_kcontroller.cluster.admin import TIMEOUT_MS
 from pytest_kcontroller.cluster.capabilities import CRASH_POINTS, HOLDS, REPORTS, NodeStatus
-from pytest_kcontroller.cluster.contract import ZOOKEEPER, NodeSession
+from pytest_kcontroller.cluster.contract import ZOOKEEPER, LinkState, NodeSession
 from pytest_kcontroller.cluster.misuse import not_running, running_already, unknown_node
 from pytest_kcontroller.cluster.observed import ClusterSettings, ObservedCluster, status_of
 from pytest_kcontroller.cluster.timing import stretched
@@ -389,6 +389,13 @@ class SimCluster(ObservedCluster):
             self._world.zookeeper.link(_machine(source if target == ZOOKEEPER else target)).slow(late_us)
             return
         self._world.network.link(_machine(source), _machine(target)).slow(LEAST_US + late_us, MOST_US + late_us)
+
+    async def link_state(self, source: str, target: str, plane: str) -> LinkState:
+        if ZOOKEEPER in (source, target):
+            way = self._world.zookeeper.link(_machine(source if target == ZOOKEEPER else target))
+            return LinkState(cut=way.is_held or way.is_cut, delay_ms=way.late_us / 1000)
+        link = self._world.network.link(_machine(source), _machine(target))
+        return LinkState(cut=link.is_cut, delay_ms=link.late_us / 1000)
 
     def session(self, node: int) -> NodeSession | None:
         return self._node(node).session

@@ -123,6 +123,21 @@ class FaultNotObserved(FaultEvent):
 
 
 @event
+class FaultNotLasting(FaultEvent):
+    """It had its effect, and was not there any more when it was to be taken back: somebody else had done that."""
+
+    kind = "fault.not-lasting"
+    stage = "not lasting"
+    fault: Fault
+    fault_kind: FaultKind
+    mode: Mode
+    target: Target
+    node: Hit
+    session: MaybeSession
+    why: Why
+
+
+@event
 class FaultNotHealed(FaultEvent):
     """It could not be taken back."""
 

@@ -245,6 +245,11 @@ class ZkLink:
         """From now on everything is late by so much in each direction; 0: not any more."""
         self.delay_us = self._least_us + late_us
 
+    @property
+    def late_us(self) -> int:
+        """See slow."""
+        return self.delay_us - self._least_us
+
     async def round_trip_us(self, loop: SimLoop) -> int:
         """How long a question from a process on `loop`, which changes nothing, and its answer are on the way."""
         began_us, answered = self.server.loop.scheduler.now_us, loop.create_future()

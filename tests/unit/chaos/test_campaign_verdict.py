@@ -125,6 +125,18 @@ def test_the_overall_verdict():
     assert verdicts(History(GOOD[:3]))["overall"] == "unknown"
 
 
+def test_a_fault_that_somebody_else_took_back_is_the_environment():
+    steps = ({}, {}, {"evidence": {"silent_links": 2}}, {"why": "the link 0 -> 1 passes everything"}, {})
+    kinds = ("fault.asked", "fault.applied", "fault.observed", "fault.not-lasting", "fault.healed")
+    of_it = {"fault": "f", "fault_kind": "partition", "node": 0}
+    events = [engine(kind, **of_it, **more) for kind, more in zip(kinds, steps, strict=True)]
+    assert verdicts(History((*GOOD, *events[:3], events[4])))["overall"] == "held"
+    value = verdicts(History((*GOOD, *events)))
+    assert value["overall"] == "environment"
+    assert value["parts"]["observed"]["detail"] == "not-lasting: the link 0 -> 1 passes everything"
+    assert value["faults"][0]["why"] == "not-lasting: the link 0 -> 1 passes everything"
+
+
 def test_an_expiry_that_no_fault_explains_is_the_host():
     overload = engine("host.overload", session="0xb", zxid=9)
     value = verdicts(History((*GOOD, overload)))
