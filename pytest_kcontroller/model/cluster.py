@@ -6,6 +6,7 @@ leader epoch 0, unknown epoch -1.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -15,6 +16,9 @@ NO_LEADER = -1
 LEADER_DURING_DELETE = -2
 INITIAL_LEADER_EPOCH = 0
 UNKNOWN_EPOCH = -1
+
+MOST_PORT = 65_535
+_ADDRESS = re.compile(r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)\]|(?P<name>[\w.-]+)):(?P<port>[0-9]{1,5})")
 
 
 class TopicPartition(NamedTuple):
@@ -35,15 +39,15 @@ class Address:
     port: int
 
     def __str__(self) -> str:
-        return f"{self.host}:{self.port}"
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     @classmethod
     def parse(cls, text: str) -> Address:
-        """`HOST:PORT`. Raises ValueError if it is not that."""
-        host, colon, port = text.rpartition(":")
-        if not colon or not host or not port.isdigit() or int(port) > 65535:
+        """`HOST:PORT`, with an IPv6 address in brackets: `[::1]:2181`. Raises ValueError if it is not that."""
+        found = _ADDRESS.fullmatch(text)
+        if found is None or int(found["port"]) > MOST_PORT:
             raise ValueError(f"{text!r} is not HOST:PORT")
-        return cls(host, int(port))
+        return cls(found["ipv6"] or found["name"], int(found["port"]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.model.kafka_config import find_wrong
 from pytest_kcontroller.runtime.foreign import LIMIT_S
+from pytest_kcontroller.zookeeper.connect_string import ConnectString
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +108,11 @@ def _host_port(value: object) -> bool:
 
 
 def _servers(value: object) -> bool:
-    return isinstance(value, str) and all(_host_port(server) for server in value.partition("/")[0].split(","))
+    try:
+        ConnectString.parse(str(value))
+    except ValueError:
+        return False
+    return isinstance(value, str)
 
 
 def _links(value: object) -> bool:

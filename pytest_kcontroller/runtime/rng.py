@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 import random
 
+MOST_SEED = 2**63 - 1
+"""0 to this, wherever a seed is named."""
+
 
 class NamedRng:
     """`stream(name)` depends on the seed and the name only, not on PYTHONHASHSEED or on other streams."""

@@ -15,6 +15,7 @@ too, as ZooKeeper's own client does: a later request must not be done while an e
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import socket
 import threading
@@ -30,7 +31,9 @@ from kazoo.protocol.connection import ConnectionHandler
 from kazoo.protocol.states import EventType, KazooState, KeeperState, WatchedEvent
 from kazoo.retry import KazooRetry
 
+from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.zookeeper import session as port
+from pytest_kcontroller.zookeeper.connect_string import ConnectString
 from pytest_kcontroller.zookeeper.kazoo_codec import decode_answer, encode_request, translate_error
 from pytest_kcontroller.zookeeper.request_size import MAX_REQUEST_BYTES, path_of, size_of
 from pytest_kcontroller.zookeeper.session import SessionState, StateEvent, WatchEvent, WatchKind
@@ -50,13 +53,16 @@ _KINDS = {
 
 
 class KazooConnector:
-    """Opens sessions at `hosts` (HOST:PORT[,HOST:PORT][/chroot]), asking for `timeout_ms`."""
+    """Opens sessions at `hosts` (HOST:PORT[,HOST:PORT][/chroot]), asking for `timeout_ms`; `makes_chroot`: if need be."""
 
-    def __init__(self, hosts: str, *, timeout_ms: int) -> None:
-        self._hosts, self._timeout_ms = hosts, timeout_ms
+    def __init__(self, hosts: str, *, timeout_ms: int, makes_chroot: bool = False) -> None:
+        self._hosts, self._timeout_ms, self._makes_chroot = hosts, timeout_ms, makes_chroot
 
     async def open(self, listener: port.Listener) -> KazooSession:
         """See ZkConnector. `listener` gets no event for the connection that this call waits for."""
+        if self._makes_chroot:
+            await self._make_chroot()
+            self._makes_chroot = False
         session = KazooSession(self._hosts, self._timeout_ms, listener)
         try:
             await session.connected()
@@ -64,6 +70,27 @@ class KazooConnector:
             session.abandon()
             raise
         return session
+
+    async def _make_chroot(self) -> None:
+        """As Kafka's brokers do (KafkaZkClient.createChrootIfNecessary). Raises EnvironmentFailure: the server refuses."""
+        where = ConnectString.parse(self._hosts)
+        if not where.chroot:
+            return
+        session = KazooSession(where.hosts, self._timeout_ms, _ignore)
+        try:
+            await session.connected()
+            for path in where.prefixes:
+                with contextlib.suppress(port.NodeExistsError):
+                    await session.submit(port.Create(path))
+            await session.close()
+        except port.ZkError as refused:
+            raise EnvironmentFailure(f"the path {where.chroot} cannot be made: {refused}", where=where.hosts) from None
+        finally:
+            session.abandon()
+
+
+def _ignore(event: port.SessionEvent) -> None:
+    """Of a session that only makes a path."""
 
 
 class KazooSession:

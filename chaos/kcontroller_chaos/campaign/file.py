@@ -23,9 +23,10 @@ from pytest_kcontroller.cluster.capabilities import CRASH_POINTS, Capability
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.model.kafka_config import find_wrong
 from pytest_kcontroller.model.suggestions import nearest
+from pytest_kcontroller.model.topic_names import RULE, collide, why_no_topic_name
+from pytest_kcontroller.runtime.rng import MOST_SEED
 
 MOST_SEEDS = 1_000_000
-MOST_SEED = 2**63 - 1
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -250,6 +251,7 @@ class _Reader:
             self._fail("cluster", 0, "config", wrong.what, wrong.hint, inner=wrong.name)
         for section in ("topics", "workload"):
             self._replication(section, rows[section], cluster.nodes)
+        self._topic_names(rows["topics"], rows["workload"])
         self._thresholds(rows)
         campaign = Campaign(
             name=head["name"],
@@ -368,6 +370,20 @@ class _Reader:
             if row["replication_factor"] > nodes:
                 what = f"{row['replication_factor']} replicas do not fit on {nodes} nodes"
                 self._fail(section, index, "replication_factor", what, "")
+
+    def _topic_names(self, topics: list[dict[str, Any]], workload: list[dict[str, Any]]) -> None:
+        """Kafka's rules, and each name once: what would be refused when the run has begun is wrong in the file."""
+        named = [("topics", index, "name", row["name"]) for index, row in enumerate(topics)]
+        named += [("workload", index, "topic", row["topic"]) for index, row in enumerate(workload) if row["topic"]]
+        for number, (section, index, key, name) in enumerate(named):
+            if (why := why_no_topic_name(name)) is not None:
+                self._fail(section, index, key, why, RULE)
+            before = [other for *_, other in named[:number]]
+            if name in before:
+                self._fail(section, index, key, f"two topics are called {name!r}", "give one another name")
+            if twin := next((other for other in before if collide(name, other)), None):
+                what = f"{name!r} collides with {twin!r}: in Kafka's metrics `.` and `_` are one"
+                self._fail(section, index, key, what, "give one another name")
 
     def _workload(self, rows: list[dict[str, Any]], duration_s: float) -> tuple[AdminSpec, ...]:
         actions = []

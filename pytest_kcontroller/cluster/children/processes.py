@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import secrets
 import shlex
 import signal
@@ -23,6 +24,8 @@ from pytest_kcontroller.errors import EnvironmentFailure
 
 VARIABLE = "KCONTROLLER_SESSION"
 """In the environment of every process that we start: the owner's session id."""
+
+SESSION = re.compile(r"[0-9]+-[0-9]+")
 
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
@@ -236,12 +239,15 @@ class Leftover:
 
 
 def leftovers() -> list[Leftover]:
-    """Every process on this machine that carries KCONTROLLER_SESSION and that we may look at, sorted by session and pid."""
+    """Every process on this machine that we may look at and whose KCONTROLLER_SESSION has our form, by session and pid.
+
+    What another program has written there is none of our business.
+    """
     found = []
     for process in psutil.process_iter():
         try:
             session = process.environ().get(VARIABLE)
-            if session and process.status() != psutil.STATUS_ZOMBIE:
+            if session and SESSION.fullmatch(session) and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(Leftover(process.pid, session, shlex.join(process.cmdline()), owner_lives(session)))
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             continue
@@ -261,4 +267,4 @@ def host() -> str:
 def owner_lives(session: str) -> bool:
     """Whether the process that a session id of this machine names still runs."""
     pid, _, began = session.partition("-")
-    return pid.isdigit() and began.isdigit() and _start_time(int(pid)) == int(began)
+    return SESSION.fullmatch(session) is not None and _start_time(int(pid)) == int(began)

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from pytest_kcontroller.cluster.children.processes import VARIABLE, host, owner_lives, start_guard
+from pytest_kcontroller.cluster.children.processes import SESSION, VARIABLE, host, owner_lives, start_guard
 from pytest_kcontroller.errors import EnvironmentFailure, MissingExtraError
 from pytest_kcontroller.model.cluster import Address
 
@@ -166,12 +166,14 @@ class LeftoverContainer:
 
 
 def leftover_containers() -> list[LeftoverContainer]:
-    """Every container with our label, running or not, by name. Raises as `engine` does."""
+    """Every container whose label has our form, running or not, by name. Raises as `engine` does."""
     found = []
     with engine() as client:
         # the engine's own list, in one answer: docker's objects ask again for each, which may be gone by then
         for container in client.api.containers(all=True, filters={"label": SESSION_LABEL}):
             session, made_on = container["Labels"][SESSION_LABEL], container["Labels"].get(HOST_LABEL)
+            if not SESSION.fullmatch(session):
+                continue
             lives = made_on != host() or owner_lives(session)
             found.append(LeftoverContainer(container["Id"], container["Names"][0].lstrip("/"), session, lives))
     return sorted(found, key=lambda leftover: leftover.name)

@@ -11,10 +11,12 @@ from pytest_kcontroller.cluster.children.processes import Supervised
 from pytest_kcontroller.cluster.java import find_java, zookeeper_classpath
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.server import JVM_OPTIONS, MAX_SESSION_MS, SNAP_COUNT, TICK_MS, ZooKeeper
-from pytest_kcontroller.errors import StartError
+from pytest_kcontroller.errors import EnvironmentFailure, StartError
 from pytest_kcontroller.model.cluster import Address
 
 STOP_S = 5.0
+UTF_8 = {"LC_ALL": "C.UTF-8"}
+"""A JVM takes the names of files in the encoding of its locale, and shows others as question marks."""
 PORT_TRIES = 5
 
 _CONFIG = """\
@@ -86,14 +88,14 @@ class EmbeddedZooKeeper(ZooKeeper):
                 min_ms=2 * tick_ms,
                 max_ms=MAX_SESSION_MS,
                 snap_count=SNAP_COUNT,
-                data=directory / "data",
-                log_data=log_data,
+                data=_in_properties(directory / "data"),
+                log_data=_in_properties(log_data),
                 port=port,
             )
-            config.write_text(text, encoding="utf-8")
+            config.write_text(text, encoding="latin-1")
             command = _command(java, classpath, directory, config)
             process = await Supervised.start(
-                "ZooKeeper", command, log=log, cwd=directory, cleanup=[cleanup or directory]
+                "ZooKeeper", command, log=log, cwd=directory, env=UTF_8, cleanup=[cleanup or directory]
             )
             server = cls(directory, log_data, process, Address("127.0.0.1", port))
             try:
@@ -118,10 +120,23 @@ class EmbeddedZooKeeper(ZooKeeper):
 
     async def _is_ours(self) -> bool:
         """Another ZooKeeper may have taken the port before ours, and answer in its place."""
-        return f"dataDir={self.directory / 'data' / 'version-2'}" in (await self.four_letter_word("conf")).splitlines()
+        return f"dataDir={self.directory / 'data' / 'version-2'}\n" in await self.four_letter_word("conf")
 
     async def stop(self) -> None:
         await self._process.stop(scaled(STOP_S))
+
+
+def _in_properties(path: Path) -> str:
+    """As the value of a Java properties file: Latin-1, with backslash escapes (java.util.Properties.load).
+
+    Raises EnvironmentFailure: the path is no text.
+    """
+    try:
+        units = str(path).encode("utf-16-be")
+    except UnicodeEncodeError:
+        raise EnvironmentFailure("the path is no UTF-8, which Java cannot name", where=repr(str(path))) from None
+    chars = [chr(int.from_bytes(units[at : at + 2])) for at in range(0, len(units), 2)]
+    return "".join(char if " " < char < "\x7f" and char != "\\" else f"\\u{ord(char):04x}" for char in chars)
 
 
 def _command(java: Path, classpath: str, directory: Path, config: Path) -> list[str]:

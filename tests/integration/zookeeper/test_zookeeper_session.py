@@ -79,6 +79,18 @@ async def session(
         await opened.close()
 
 
+def test_a_chroot_is_made_if_that_is_wanted(zookeeper: TestZooKeeper, zk: KazooClient) -> None:
+    async def main() -> None:
+        connector = KazooConnector(f"{zookeeper.connect_string}/a/b:9", timeout_ms=4000, makes_chroot=True)
+        for path in ("/one", "/two"):
+            opened = await connector.open(lambda event: None)
+            await opened.submit(Create(path))
+            await opened.close()
+
+    run(main())
+    assert sorted(zk.get_children("/a/b:9")) == ["one", "two"]
+
+
 # --- one FIFO
 
 
