@@ -18,8 +18,9 @@ from kcontroller_chaos.judge.verdict import ENVIRONMENT, VIOLATED
 from kcontroller_chaos.play.hunting import fingerprint
 from kcontroller_chaos.play.runner import run_once
 from pytest_kcontroller.cli._colour import paint
+from pytest_kcontroller.cli._output import Document, document, of_run
 from pytest_kcontroller.cli._playing import CLEAR, _until_terminated, duration
-from pytest_kcontroller.cli._results import typed, verdict_of, why, without_numbers
+from pytest_kcontroller.cli._results import Planned, Played, run_line, typed, verdict_of, why, without_numbers
 from pytest_kcontroller.cli._workers import encoded, endless, play_batches, raise_failure
 from pytest_kcontroller.errors import KControllerError
 from pytest_kcontroller.model.text import printable_lines
@@ -58,6 +59,11 @@ class Hunt:
     """Seam -> how often the mutant's replacement of it ran."""
     reached: int = 0
     """Runs in which one of them did."""
+    seconds: float = 0
+    mutant: str = ""
+    """What became of it: found, not it, survived, not reached; empty: there is none."""
+    kept: list[Played] = field(default_factory=list)
+    """The runs that did not hold, played again with a run directory."""
 
     @property
     def count(self) -> int:
@@ -128,7 +134,8 @@ async def _hunt(plan: Hunt, screen: Progress) -> int:
     try:
         strange = await _play_seeds(plan, screen, clock)
     finally:
-        screen.say(plan.so_far(clock.now_us() / 1e6))
+        plan.seconds = clock.now_us() / 1e6
+        screen.say(plan.so_far(plan.seconds))
     for record in strange:
         await _keep(plan, screen, record)
     if len(strange) == ENOUGH:
@@ -162,7 +169,8 @@ async def _play_seeds(plan: Hunt, screen: Progress, clock: RealClock) -> list[Ma
             while len(strange) < ENOUGH:
                 one = await record.get()
                 if "failure" in one:
-                    one["failure"]["what"] += f"\n  -> the same again: {_run_again(plan, one['seed'])}"
+                    same = run_line(str(plan.campaign.file), [one["seed"]], plan.options, backend="")
+                    one["failure"]["what"] += f"\n  -> the same again: {same}"
                     raise_failure(one, f"{plan.campaign.name} seed {one['seed']}")
                 plan.add(one)
                 if _kind(one) not in (HELD_, KNOWN, NOTHING_TESTED):
@@ -181,6 +189,7 @@ async def _show_progress(plan: Hunt, screen: Progress, clock: RealClock) -> None
 async def _keep(plan: Hunt, screen: Progress, record: Mapping[str, Any]) -> None:
     """Plays it again with a run directory. Raises KControllerError if it does not come out the same."""
     result = await run_once(plan.campaign, record["seed"], plan.options)
+    plan.kept.append((Planned(plan.campaign, record["seed"]), result))
     screen.say(f"{plan.campaign.name} seed {record['seed']}: {screen.painted(result)}  {result.path}")
     for line in why(result):
         screen.say(f"    {line}")
@@ -197,17 +206,34 @@ def _say_of_mutant(plan: Hunt, screen: Progress, found: Mapping[str, Any] | None
         return
     counts = ", ".join(f"{seam} {plan.ran[seam]}" for seam, _ in mutant.replacements)
     if found is not None and any(found["counts"].values()):
-        screen.say(f"mutant {mutant.name}: found; what it changes ran: {counts}")
+        plan.mutant, said = "found", f"found; what it changes ran: {counts}"
     elif found is not None:
-        screen.say(f"mutant {mutant.name}: not it: in this run nothing of what it changes ran ({counts} in all runs)")
+        plan.mutant, said = "not it", f"not it: in this run nothing of what it changes ran ({counts} in all runs)"
     elif plan.reached:
-        screen.say(f"mutant {mutant.name}: survived; it was reached in {plan.reached} of {plan.count} runs: {counts}")
+        plan.mutant, said = "survived", f"survived; it was reached in {plan.reached} of {plan.count} runs: {counts}"
     else:
-        screen.say(f"mutant {mutant.name}: not reached: in no run anything of what it changes ran ({counts})")
+        plan.mutant, said = "not reached", f"not reached: in no run anything of what it changes ran ({counts})"
+    screen.say(f"mutant {mutant.name}: {said}")
 
 
-def _run_again(plan: Hunt, seed: int) -> str:
-    return f"kcontroller campaign run {shlex.quote(str(plan.campaign.file))} --seeds {seed}{typed(plan.options, backend='')}"
+def document_of(plan: Hunt, status: int) -> Document:
+    """What `--json` prints (docs/cli.schema.json)."""
+    mutant = {"name": plan.options.mutant, "fate": plan.mutant or None, "reached": plan.reached, "ran": dict(plan.ran)}
+    return document(
+        "hunt",
+        status,
+        campaign=plan.campaign.name,
+        file=str(plan.campaign.file),
+        schedules=plan.count,
+        seconds=round(plan.seconds, 3),
+        simulated_s=round(plan.end_us / 1e6, 3),
+        counted=dict(sorted(plan.played.items())),
+        untested=[{"text": reasons[0], "runs": len(reasons)} for reasons in plan.untested.values()],
+        runs=[of_run(run, result) for run, result in plan.kept],
+        mutant=mutant if plan.options.mutant else None,
+        next_seed=plan.next_seed,
+        more=_hunt_on(plan),
+    )
 
 
 def _hunt_on(plan: Hunt) -> str:

@@ -25,3 +25,8 @@ def only_json() -> Iterator[None]:
 
 def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2), file=_stdout.get() or sys.stdout)
+
+
+def print_json_line(value: Any) -> None:
+    """One of many: a line that a reader gets at once."""
+    print(json.dumps(value), file=_stdout.get() or sys.stdout, flush=True)

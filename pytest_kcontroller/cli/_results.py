@@ -84,7 +84,12 @@ def _why(result: RunResult, verbose: bool, alone: bool) -> Iterator[str]:
 
 def again(result: RunResult) -> str:
     """The line that plays it again."""
-    return f"again: kcontroller replay {shlex.quote(str(result.path))}"
+    return f"again: {replay_line(result)}"
+
+
+def replay_line(result: RunResult) -> str:
+    """As it is typed."""
+    return f"kcontroller replay {shlex.quote(str(result.path))}"
 
 
 def _of_invariants(invariants: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -220,6 +225,12 @@ def failing(played: Sequence[Played]) -> dict[str, tuple[Campaign, list[int]]]:
 def seeds_text(seeds: Sequence[int]) -> str:
     """As `--seeds` takes them."""
     return ",".join(map(str, seeds))
+
+
+def run_line(file: str, seeds: Sequence[int], options: Options, *, backend: str) -> str:
+    """What plays these seeds of a campaign file, as it is typed."""
+    given = typed(options, backend=backend)
+    return f"kcontroller campaign run {shlex.quote(file)} --seeds {seeds_text(seeds)}{given}"
 
 
 def typed(options: Options, *, backend: str) -> str:

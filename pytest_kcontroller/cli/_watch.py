@@ -8,12 +8,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_kcontroller.cli._json import print_json_line
 from pytest_kcontroller.cli._text import columns, labelled
 from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.process.cluster import ProcessCluster
 from pytest_kcontroller.cluster.timing import scaled
+from pytest_kcontroller.cluster.tree import Tree
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.runtime.nursery import Nursery
+from pytest_kcontroller.runtime.real import RealClock, RunStart
 from pytest_kcontroller.zookeeper.kazoo_session import KazooConnector
 from pytest_kcontroller.zookeeper.session import (
     ConnectionLossError,
@@ -30,7 +33,8 @@ WAIT_S = 30.0
 SESSION_MS = 60_000
 
 
-Say = Callable[[str], None]
+Say = Callable[..., None]
+"""Takes a sentence for a person, the name of what has happened, and its facts for a program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,23 @@ class Topic:
 class Exit:
     node: int
     status: int
+
+
+def sayer(*, as_json: bool) -> Say:
+    """Prints text, or a line of JSON. What comes after `up` has the time since then."""
+    clock = RealClock(RunStart.now())
+    began_us: list[int] = []
+
+    def say(text: str, event: str, **facts: object) -> None:
+        if event == "up":
+            began_us.append(clock.now_us())
+        since_s = (clock.now_us() - began_us[0]) / 1e6 if began_us else 0.0
+        if as_json:
+            print_json_line({"event": event, "time_s": round(since_s, 3), **facts})
+        else:
+            print(text if event in ("up", "stopped") else f"[{since_s:8.1f} s] {text}", flush=True)
+
+    return say
 
 
 class Watcher:
@@ -62,9 +83,12 @@ class Watcher:
             self.states.put_nowait(event.state)
 
 
-async def until_asked(settings: ClusterSettings, directory: Path, topics: list[Topic], *, keep: bool) -> None:
+async def until_asked(settings: ClusterSettings, directory: Path, topics: list[Topic], *, keep: bool, say: Say) -> None:
     """SIGTERM, which other programs send, does what Ctrl-C does. Once: a second one must not stop the stopping."""
-    task, loop = asyncio.ensure_future(play(settings, directory, topics, keep=keep)), asyncio.get_running_loop()
+    task, loop = (
+        asyncio.ensure_future(play(settings, directory, topics, keep=keep, say=say)),
+        asyncio.get_running_loop(),
+    )
     asked: list[int] = []
 
     def stop(number: int) -> None:
@@ -78,7 +102,7 @@ async def until_asked(settings: ClusterSettings, directory: Path, topics: list[T
     await task
 
 
-async def play(settings: ClusterSettings, directory: Path, topics: list[Topic], *, keep: bool) -> None:
+async def play(settings: ClusterSettings, directory: Path, topics: list[Topic], *, keep: bool, say: Say) -> None:
     """Until it is cancelled. Raises StartError, and EnvironmentFailure if ZooKeeper ends."""
     print(f"starting ZooKeeper and {_nodes(settings.nodes)} ...", flush=True)
     watcher = Watcher()
@@ -97,8 +121,7 @@ async def play(settings: ClusterSettings, directory: Path, topics: list[Topic], 
                     print(f"{bad_answer.sentence()}; striped decided", flush=True)
             await cluster.wait_for_controller(timeout_s=scaled(WAIT_S))
             await cluster.wait_until_converged(timeout_s=scaled(WAIT_S))
-            print("\n".join(await _shown(cluster, topics)), flush=True)
-            say = _clock()
+            await _show(cluster, topics, say)
             while True:
                 try:
                     await _watch(cluster, session, watcher, say)
@@ -117,20 +140,34 @@ async def _guard(cluster: ProcessCluster, watcher: Watcher) -> None:
             raise EnvironmentFailure("ZooKeeper has ended", where=str(cluster.directory / "logs"))
 
 
-def _clock() -> Say:
-    loop = asyncio.get_running_loop()
-    began = loop.time()
-    return lambda what: print(f"[{loop.time() - began:8.1f} s] {what}", flush=True)
-
-
-async def _shown(cluster: ProcessCluster, topics: list[Topic]) -> list[str]:
+async def _show(cluster: ProcessCluster, topics: list[Topic], say: Say) -> None:
     tree = await cluster.tree()
+    brokers = sorted(tree.brokers.items())
+    nodes = [{"node": n, "address": str(b.address), "pid": cluster.process(n).pid} for n, b in brokers]
+    say(
+        "\n".join(_shown(cluster, tree, topics)),
+        "up",
+        bootstrap_servers=[str(broker.address) for _, broker in brokers],
+        zookeeper=str(cluster.zookeeper.address),
+        session_timeout_ms=_granted_ms(cluster),
+        logs=str(cluster.directory / "logs"),
+        topics=[{"name": t.name, "partitions": t.partitions, "replication_factor": t.replicas} for t in topics],
+        nodes=nodes,
+        controller=tree.controller,
+        epoch=tree.epoch,
+    )
+
+
+def _granted_ms(cluster: ProcessCluster) -> int:
     session = cluster.session(cluster.nodes[0])
-    granted = cluster.session_timeout_ms if session is None else session.timeout_ms
+    return cluster.session_timeout_ms if session is None else session.timeout_ms
+
+
+def _shown(cluster: ProcessCluster, tree: Tree, topics: list[Topic]) -> list[str]:
     facts = [
         ("bootstrap servers", ",".join(str(broker.address) for _, broker in sorted(tree.brokers.items()))),
         ("ZooKeeper", str(cluster.zookeeper.address)),
-        ("session time-out", f"{granted} ms"),
+        ("session time-out", f"{_granted_ms(cluster)} ms"),
         ("logs", str(cluster.directory / "logs")),
     ]
     if topics:
@@ -167,9 +204,9 @@ async def _watch(cluster: ProcessCluster, session: ZkSession, watcher: Watcher, 
         match await watcher.news.get():
             case Exit(node, status):
                 left = ", ".join(map(str, cluster.running)) or "none"
-                say(
-                    f"node {node} ended {_describe(status)}; nodes that run: {left}; its log: {cluster.process(node).log}"
-                )
+                log = cluster.process(node).log
+                said = f"node {node} ended {_describe(status)}; nodes that run: {left}; its log: {log}"
+                say(said, "exit", node=node, exit_status=status, running=list(cluster.running), log=str(log))
                 continue
             case StateEvent(SessionState.SUSPENDED):
                 continue
@@ -181,7 +218,8 @@ async def _watch(cluster: ProcessCluster, session: ZkSession, watcher: Watcher, 
             return
         if now != seen:
             controller, epoch = now
-            say("no controller" if controller is None else f"controller: node {controller}, epoch {epoch}")
+            said = "no controller" if controller is None else f"controller: node {controller}, epoch {epoch}"
+            say(said, "controller", controller=controller, epoch=epoch)
             seen = now
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import math
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kcontroller_chaos import backends
-from pytest_kcontroller.cli import _choices, _plan, explain
+from pytest_kcontroller.cli import INTERRUPTED, _choices, _plan, explain
 from pytest_kcontroller.cluster.zookeeper import EMBEDDED, PLACES
 
 if TYPE_CHECKING:
@@ -43,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-seconds", type=_seconds, metavar="S", help="start no new run after so long (the last one is finished)"
     )
     run_parser.add_argument("--fail-fast", action="store_true", help="start no new run after one that did not hold")
+    run_parser.add_argument("--json", action="store_true", help="one JSON object instead of text, when all is played")
     run_parser.add_argument("-v", "--verbose", action="store_true", help="say of each run how much it has tested")
     run_parser.add_argument(
         "--noop-fault", metavar="KIND[:MODE]", help="inject nothing for this fault: a test of observation"
@@ -80,10 +80,24 @@ def run(args: argparse.Namespace) -> int:
     from pytest_kcontroller.cli._playing import play
 
     playing = _playing(args)
-    results = play(playing)
+    try:
+        results = play(playing)
+    except KeyboardInterrupt:
+        _print_json(args, playing, INTERRUPTED)
+        raise
+    status = aggregate(result.status for result in results)
     if len(playing.planned) > 1:
         _say_failing(playing)
-    return aggregate(result.status for result in results)
+    _print_json(args, playing, status)
+    return status
+
+
+def _print_json(args: argparse.Namespace, playing: Playing, status: int) -> None:
+    from pytest_kcontroller.cli._json import print_json
+    from pytest_kcontroller.cli._output import of_failing, of_playing
+
+    if args.json:
+        print_json(of_playing("campaign run", playing, status, failing=of_failing(playing)))
 
 
 def _playing(args: argparse.Namespace) -> Playing:
@@ -144,17 +158,14 @@ def _check_jobs(args: argparse.Namespace) -> None:
 
 def _say_failing(playing: Playing) -> None:
     """What plays all of them again, and in the last line which they are."""
-    from pytest_kcontroller.cli._results import failing, seeds_text, typed
+    from pytest_kcontroller.cli._output import run_line
+    from pytest_kcontroller.cli._results import failing, seeds_text
 
     found = failing(playing.played)
     for file, (_, seeds) in found.items():
-        options = typed(playing.options, backend=backends.DEFAULT)
-        print(f"again: kcontroller campaign run {shlex.quote(file)} --seeds {seeds_text(seeds)}{options}")
-    if found:
-        named = (
-            f"{campaign.name} seed{'' if len(seeds) == 1 else 's'} {seeds_text(seeds)}"
-            for campaign, seeds in found.values()
-        )
+        print(f"again: {run_line(playing, file, seeds)}")
+    named = [f"{c.name} seed{'' if len(seeds) == 1 else 's'} {seeds_text(seeds)}" for c, seeds in found.values()]
+    if named:
         print(f"did not hold: {'; '.join(named)}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_kcontroller.cli import _choices, explain
+from pytest_kcontroller.cli import INTERRUPTED, _choices, explain
 
 NAME = "hunt"
 HELP = "play new seeds of a campaign in simulated time until one violates an invariant"
@@ -21,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--jobs", type=int, default=1, metavar="N", help="processes side by side (default: %(default)s)"
     )
     parser.add_argument("--out", type=Path, default=Path("runs"), help="where run directories go (default: runs)")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of text, at the end")
     _choices.add_arguments(parser)
     explain(
         parser,
@@ -39,7 +40,8 @@ def run(args: argparse.Namespace) -> int:
     from kcontroller_chaos.campaign.file import load_campaign
     from kcontroller_chaos.catalogue import load_catalogue
     from kcontroller_chaos.play.runner import Options, check
-    from pytest_kcontroller.cli._hunting import Hunt, hunt
+    from pytest_kcontroller.cli._hunting import Hunt, document_of, hunt
+    from pytest_kcontroller.cli._json import print_json
     from pytest_kcontroller.errors import UsageError
 
     for name, least in (("from_seed", 0), ("jobs", 1), ("max_seconds", 0)):
@@ -57,4 +59,13 @@ def run(args: argparse.Namespace) -> int:
         backend=simulated().name,
     )
     check(campaign, options)
-    return hunt(Hunt(campaign, options, args.from_seed, args.jobs, args.max_seconds))
+    plan = Hunt(campaign, options, args.from_seed, args.jobs, args.max_seconds)
+    try:
+        status = hunt(plan)
+    except KeyboardInterrupt:
+        if args.json:
+            print_json(document_of(plan, INTERRUPTED))
+        raise
+    if args.json:
+        print_json(document_of(plan, status))
+    return status

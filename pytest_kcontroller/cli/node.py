@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from pytest_kcontroller.cli import explain
@@ -22,19 +24,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=int, default=9092, help="0 takes any free one (default: %(default)s)")
     parser.add_argument(
+        "--directory",
+        type=Path,
+        metavar="DIR",
+        help="of this node alone, such as its meta.properties; it stays (default: one that is removed at the end)",
+    )
+    parser.add_argument(
         "--set",
         action="append",
         default=[],
         dest="settings",
         metavar="KEY=VALUE",
-        help="another setting of the node (rack, session_timeout_ms, directory, selectors.offline, ...), or one of "
+        help="another setting of the node (rack, session_timeout_ms, selectors.offline, ...), or one of "
         "Kafka's (docs/kafka-settings.md); VALUE is JSON, else text; may be repeated",
     )
     explain(
         parser,
         examples=[
+            "docker run --rm -d -p 2181:2181 zookeeper:3.9  # or the address that `kcontroller up` prints",
             "kcontroller node --id 0 --zookeeper 127.0.0.1:2181",
-            "kcontroller node --id 1 --zookeeper 127.0.0.1:2181/kc --port 0 --set controlled.shutdown.max.retries=5",
+            "kcontroller node --id 1 --zookeeper 127.0.0.1:2181 --port 0 --set controlled.shutdown.max.retries=5",
+            "kcontroller node --id 2 --zookeeper 127.0.0.1:2181 --port 0 --directory node-2  # it knows its cluster again",
         ],
         statuses="0 after SIGTERM, 2 a bad option, 130 Ctrl-C",
     )
@@ -53,9 +63,13 @@ def run(args: argparse.Namespace) -> int:
     plugins = values.get("plugins", ())
     values["plugins"] = (plugins,) if isinstance(plugins, str) else tuple(plugins)
     settings = NodeSettings(**values)
+    from pytest_kcontroller.cluster.children.processes import session_directory
     from pytest_kcontroller.node.process import run_node  # kazoo and the codec only when a node really runs
 
-    return run_node(settings)
+    if args.directory is not None or "directory" in values:
+        return run_node(settings if args.directory is None else replace(settings, directory=str(args.directory)))
+    with session_directory("kcontroller-node-") as own:
+        return run_node(replace(settings, directory=str(own)))
 
 
 def _settings(pairs: list[str], known: list[str]) -> dict[str, Any]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 import hashlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kcontroller_chaos import backends
-from pytest_kcontroller.cli import explain
+from pytest_kcontroller.cli import INTERRUPTED, explain
 
 if TYPE_CHECKING:
     from kcontroller_chaos.play.runner import Options, RunResult
+    from pytest_kcontroller.cli._playing import Playing
     from pytest_kcontroller.cli._results import Planned
 
 NAME = "replay"
@@ -48,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"of a campaign file (default: {backends.DEFAULT}, or the first that has what the file needs)",
     )
     parser.add_argument("--times", type=int, default=1, metavar="N", help="how often (default: %(default)s)")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of text, when all is played")
     parser.add_argument("-v", "--verbose", action="store_true", help="say of each replay how much it has tested")
     parser.add_argument("--out", type=Path, default=Path("runs"), help="where run directories go (default: runs)")
     explain(
@@ -80,9 +82,35 @@ def run(args: argparse.Namespace) -> int:
         planned, original = _of_file(args.what, args.seed), None
         options = _options(args.out, backend=args.backend or backends.for_needs(planned.campaign.needs).name)
     check(planned.campaign, options)
-    results = play(Playing(planned=[planned] * args.times, options=options, verbose=args.verbose))
-    _compare(original, results)
-    return aggregate(result.status for result in results)
+    playing = Playing(planned=[planned] * args.times, options=options, verbose=args.verbose)
+    try:
+        results = play(playing)
+    except KeyboardInterrupt:
+        _print_json(args, playing, original, INTERRUPTED)
+        raise
+    _say_compared(original, results)
+    status = aggregate(result.status for result in results)
+    _print_json(args, playing, original, status)
+    return status
+
+
+def _print_json(args: argparse.Namespace, playing: Playing, original: Original | None, status: int) -> None:
+    from pytest_kcontroller.cli._json import print_json
+    from pytest_kcontroller.cli._output import of_playing
+
+    if not args.json:
+        return
+    compared: dict[str, Any] = {"original": None, "came_back": None, "differences": []}
+    if original is not None:
+        outcome, _ = original
+        compared = {
+            "original": {"verdict": outcome[0], "violated": list(outcome[1:])},
+            "came_back": _times_back(original, playing.results),
+            "differences": [
+                {"directory": str(path), "text": text} for path, text in _differences(original, playing.results)
+            ],
+        }
+    print_json(of_playing("replay", playing, status, **compared))
 
 
 def _options(out: Path, **given: Any) -> Options:
@@ -159,15 +187,25 @@ def _tell_changed(file: Path, played: object) -> None:
     print("  -> what is replayed is this file; the verdict need not come back", file=sys.stderr)
 
 
-def _compare(original: Original | None, results: Sequence[RunResult]) -> None:
+def _say_compared(original: Original | None, results: Sequence[RunResult]) -> None:
     if original is None:
         return
-    outcome, decisions = original
-    same = sum(_came_back(outcome, _outcome(result.details or {"overall": result.verdict})) for result in results)
-    print(f"the verdict came back {same} of {len(results)} times: {' '.join(outcome)}")
+    outcome, _ = original
+    print(f"the verdict came back {_times_back(original, results)} of {len(results)} times: {' '.join(outcome)}")
+    for path, difference in _differences(original, results):
+        print(f"    {path}: {difference}")
+
+
+def _times_back(original: Original, results: Sequence[RunResult]) -> int:
+    outcome, _ = original
+    return sum(_came_back(outcome, _outcome(result.details or {"overall": result.verdict})) for result in results)
+
+
+def _differences(original: Original, results: Sequence[RunResult]) -> Iterator[tuple[Path, str]]:
+    """Of each replay that differs: its directory, and the first decision that came out otherwise."""
     for result in results:
-        if result.details and (difference := _first_difference(decisions, _decisions(result.details))):
-            print(f"    {result.path}: {difference}")
+        if result.details and (difference := _first_difference(original[1], _decisions(result.details))):
+            yield result.path, difference
 
 
 def _came_back(before: Sequence[str], now: Sequence[str]) -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from pytest_kcontroller.cli import explain
 from pytest_kcontroller.errors import MissingExtraError
@@ -23,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--out", type=Path, default=Path("report"), help="directory to write; an older report in it is replaced"
     )
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of text, when it is written")
     explain(
         parser,
         examples=["kcontroller report runs", "kcontroller report runs shard-*/ -o report"],
@@ -45,6 +48,7 @@ def run(args: argparse.Namespace) -> int:
         print(remark, file=sys.stderr)
     if not found.places:
         print("there is nothing to report: no run directory (one with a run.json) was found", file=sys.stderr)
+        _print_json(args, _NOTHING_RAN, runs=0, verdicts={}, files={}, remarks=list(found.remarks))
         return _NOTHING_RAN
 
     from kcontroller_reports.block import block_text
@@ -69,4 +73,22 @@ def run(args: argparse.Namespace) -> int:
     for name, what in ((MARKDOWN, "for GitHub"), (JUNIT, "for CI"), (SUMMARY, "for tools"), (TABLES, "every row")):
         print(f"{what}: {args.out / name}")
     print(f"report: {args.out / PAGE}")
+    named = {"page": PAGE, "markdown": MARKDOWN, "junit": JUNIT, "summary": SUMMARY, "tables": TABLES}
+    verdicts = Counter(run.verdict for run in report.summary.runs)
+    _print_json(
+        args,
+        0,
+        runs=len(report.summary.runs),
+        verdicts=dict(sorted(verdicts.items())),
+        files={name: str(args.out / file) for name, file in named.items()},
+        remarks=[*found.remarks, *report.remarks],
+    )
     return 0
+
+
+def _print_json(args: argparse.Namespace, status: int, **facts: Any) -> None:
+    from pytest_kcontroller.cli._json import print_json
+    from pytest_kcontroller.cli._output import document
+
+    if args.json:
+        print_json(document("report", status, **facts))

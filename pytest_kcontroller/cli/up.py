@@ -49,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep", type=Path, metavar="DIR", help="histories and logs go there and stay (default: they are removed)"
     )
+    parser.add_argument("--json", action="store_true", help="a JSON object per line and event instead of text")
     explain(
         parser,
         examples=[
@@ -62,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     import asyncio
 
-    from pytest_kcontroller.cli._watch import until_asked
+    from pytest_kcontroller.cli._watch import sayer, until_asked
     from pytest_kcontroller.cluster.observed import ClusterSettings
     from pytest_kcontroller.cluster.zookeeper.source import check_zookeeper, image_of
     from pytest_kcontroller.errors import StartError, UsageError
@@ -79,14 +80,16 @@ def run(args: argparse.Namespace) -> int:
     settings = ClusterSettings(nodes=args.nodes, session_timeout_ms=args.session_timeout_ms, zookeeper_image=image)
     with _directory(args.keep) as directory:
         try:
-            asyncio.run(until_asked(settings, directory, topics, keep=args.keep is not None))
+            say = sayer(as_json=args.json)
+            asyncio.run(until_asked(settings, directory, topics, keep=args.keep is not None, say=say))
         except asyncio.CancelledError:
             pass
         except StartError:
             if args.keep is None:
                 print("kcontroller: what was written is removed; with --keep DIR it stays", file=sys.stderr)
             raise
-    print("stopped; " + ("nothing is left" if args.keep is None else f"histories and logs are in {args.keep}"))
+    left = "nothing is left" if args.keep is None else f"histories and logs are in {args.keep}"
+    say(f"stopped; {left}", "stopped", kept=None if args.keep is None else str(args.keep))
     return INTERRUPTED
 
 

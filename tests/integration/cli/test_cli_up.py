@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import signal
@@ -12,6 +13,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import jsonschema
 import psutil
 import pytest
 
@@ -19,6 +21,7 @@ from pytest_kcontroller.cli import main
 from pytest_kcontroller.cluster.timing import scaled
 
 PROGRAM = [sys.executable, "-c", "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"]
+SCHEMA = json.loads((Path(__file__).parents[3] / "docs/cli.schema.json").read_text())
 
 
 class Up:
@@ -96,10 +99,14 @@ def test_it_says_what_happens_and_stops_at_ctrl_c(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_other_signals_leave_nothing_either(number: signal.Signals, tmp_path: Path) -> None:
-    with up(tmp_path, "--nodes", "1") as cluster:
-        cluster.until("1 node is up")
+    with up(tmp_path, "--nodes", "1", "--json") as cluster:
+        line = cluster.until(r'^{"event": "up".*').group()
+        jsonschema.validate(json.loads(line), SCHEMA)
+        assert json.loads(line)["controller"] == 0
         children = psutil.Process(cluster.process.pid).children(recursive=True)
         cluster.process.send_signal(number)
+        if number == signal.SIGTERM:
+            jsonschema.validate(json.loads(cluster.until(r'^{"event": "stopped".*').group()), SCHEMA)
         assert cluster.process.wait() == (130 if number == signal.SIGTERM else -number)
     gone, alive = psutil.wait_procs(children, timeout=scaled(15))
     assert len(gone) >= 5

@@ -340,3 +340,25 @@ async def _status_and_sentence(file: Path) -> tuple[int, str]:
     assert lines and lines[0].startswith("node: "), text
     assert process.returncode is not None
     return process.returncode, lines[0]
+
+
+def test_nodes_by_hand_have_a_directory_each_and_leave_nothing(tmp_path: Path) -> None:
+    """`kcontroller node` twice in one folder, as its help shows it; a node of a named directory knows its cluster again."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    program = "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"
+
+    async def script(made: World) -> None:
+        async def start(node: int, *more: str) -> asyncio.subprocess.Process:
+            words = ("node", "--id", str(node), "--zookeeper", str(made.zookeeper.address), "--port", "0", *more)
+            return await asyncio.create_subprocess_exec(sys.executable, "-c", program, *words, cwd=folder)
+
+        nodes = [await start(0), await start(1), await start(2, "--directory", "two")]
+        await made.until("three nodes are registered", lambda tree: sorted(tree.brokers) == [0, 1, 2])
+        for process in nodes:
+            process.terminate()
+        assert [await process.wait() for process in nodes] == [0, 0, 0]
+
+    played(tmp_path, script)
+    assert [path.name for path in folder.iterdir()] == ["two"]
+    assert "broker.id=2" in (folder / "two" / "meta.properties").read_text()

@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from pyspark.sql import SparkSession
 
@@ -474,10 +475,13 @@ def command(*words: str | Path, **environment: str) -> subprocess.CompletedProce
 def test_a_step_summary_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
     MadeRun(tmp_path / "runs", 1).write()
 
-    done = command(tmp_path / "runs", "-o", tmp_path / "out", GITHUB_STEP_SUMMARY=str(tmp_path))
+    done = command(tmp_path / "runs", "-o", tmp_path / "out", "--json", GITHUB_STEP_SUMMARY=str(tmp_path))
 
     assert done.returncode == 0
-    assert done.stderr == f"{tmp_path}: cannot be written (Is a directory); report.md is not in the step summary\n"
+    assert f"{tmp_path}: cannot be written (Is a directory); report.md is not in the step summary\n" in done.stderr
+    said = json.loads(done.stdout)
+    jsonschema.validate(said, json.loads((Path(__file__).parents[3] / "docs/cli.schema.json").read_text()))
+    assert (said["runs"], said["files"]["page"]) == (1, str(tmp_path / "out" / "report.html"))
     assert (tmp_path / "out" / "report.md").is_file()
 
 
