@@ -67,6 +67,8 @@ class Feed:
         self.events: list[Event] = []
         self.ended_sessions: dict[str, None] = {}
         """Those that ZooKeeper has closed or given up, as in events, in their order."""
+        self.zxid = 0
+        """Of the newest transaction that has been seen."""
         self._changed = asyncio.Event()
         self._waiting, self._awaited = 0, asyncio.Event()
 
@@ -87,6 +89,7 @@ class Feed:
         txns = self._txns.poll()
         if new := [*txns, *self._tail.poll()]:
             self.events.extend(new)
+            self.zxid = int(txns[-1]["zxid"]) if txns else self.zxid
             self.ended_sessions |= {txn["session"]: None for txn in txns if txn["type"] == "close-session"}
             self._changed.set()
             self._changed = asyncio.Event()

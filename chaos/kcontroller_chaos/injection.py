@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
@@ -9,6 +10,7 @@ from kcontroller_chaos.feed import Event, Feed
 from kcontroller_chaos.history.transactions import ZkTxn
 from pytest_kcontroller.cluster.contract import Cluster, NodeSession
 from pytest_kcontroller.errors import EnvironmentFailure
+from pytest_kcontroller.model.history import FaultAsked
 from pytest_kcontroller.runtime.ports import Clock
 
 Evidence = dict[str, Any]
@@ -76,6 +78,25 @@ class Injection:
     async def wait_closed(self, *, by_client: bool) -> Evidence:
         event = await self.feed.wait(lambda e: self.is_close(e, by_client=by_client), since=self.since)
         return {"zxid": event["zxid"], "session": event["session"], "cxid": event["cxid"], "t_us": event["t_us"]}
+
+
+def asked(
+    fields: Mapping[str, Any],
+    members: Sequence[Injection],
+    feed: Feed,
+    *,
+    ends_process: bool,
+    parameters: Mapping[str, Any],
+) -> FaultAsked:
+    """That its moment has come. `fields` identify it, `members` are whom it hits, nobody if it cannot be injected."""
+    return FaultAsked(
+        **fields,
+        nodes=[member.node for member in members],
+        sessions=[hex(member.session) for member in members],
+        zxid=feed.zxid,
+        ends_process=ends_process,
+        parameters=parameters,
+    )
 
 
 def without_session(session: NodeSession | None, feed: Feed, node: int) -> str | None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from kcontroller_chaos.checking import accepted
+from kcontroller_chaos.checking import WRITES, accepted, writes
 from kcontroller_chaos.history.read import Event, History
-from pytest_kcontroller.model.history import ControllerFailover, LeaderAnswered, LeaderElected
-from pytest_kcontroller.zookeeper.znodes import CONTROLLER, CONTROLLER_EPOCH, decode_controller
+from pytest_kcontroller.model.history import ControllerFailover, FaultAsked, LeaderAnswered, LeaderElected
+from pytest_kcontroller.zookeeper.znodes import CONTROLLER, CONTROLLER_EPOCH, decode_controller, parse_state_path
 
 YES, NO, NOTHING = "yes", "no", "nothing to recover"
+NEW_TOPIC = "new"
+"""What a partition's first leader is elected for."""
 SKIPPED = "skipped"
 """The status of a drawn fault that had nothing to hit: it counts neither as done nor as failed."""
 _STEPS = ("asked", "applied", "observed", "healed")
@@ -69,54 +73,118 @@ def recovery(
 ) -> list[dict[str, Any]]:
     """One entry per observed fault, in the order of their beginnings.
 
-    An election belongs to the fault that was applied last before it: ZooKeeper acts on a fault before the engine has
-    observed it. The time itself counts from `effect_us`, the moment that the evidence gives (else the observation).
-    `converged`: at the end the cluster was as it should be, so a fault after which nothing was elected lost nothing.
+    A new controller, and a new leader of a partition, belong to the fault that had an effect last before, in the order of
+    ZooKeeper's log; the time counts from that effect. `converged`: at the end the cluster was as it should be, so a fault
+    after which nothing was elected lost nothing.
     """
-    seen = sorted((fault for fault in injected if fault["observed_us"] is not None), key=_begin)
-    elections_us = [(int(row["t_us"]), _led(row)) for row in history.rows(LeaderElected)]
+    asked = {(event["fault"], event.get("node")): event for event in history.of(FaultAsked) if "zxid" in event}
+    applied = [fault for fault in injected if fault["applied_us"] is not None]
+    known = [(fault, asked[key]) for fault in applied if (key := (fault["id"], fault["node"])) in asked]
+    effects = sorted(effect for fault, event in known for effect in _effects(history, fault, event))
+    controllers = _by_fault([(int(one["zxid"]), one) for one in elected], effects)
+    leaders = _by_fault(_moves(history), effects)
     answers_us: dict[Led, int] = {}
     for row in history.rows(LeaderAnswered):
         answers_us.setdefault(_led(row), int(row["t_us"]))
     entries = []
-    for index, fault in enumerate(seen):
-        begin, effect = _begin(fault), _effect(fault)
-        until = _begin(seen[index + 1]) if index + 1 < len(seen) else None
-        moves = [(t_us, led) for t_us, led in elections_us if _within(t_us, begin, until)]
-        answers = [answers_us.get(led) for _, led in moves]
-        new = [e for e in elected if _within(e["elected_us"], begin, until)]
-        controller = new[-1]["failover_us"] if new else None
-        answered = max((a for a in answers if a is not None), default=None)
-        ends = [t for t in (controller, answered) if t is not None]
-        missing = None in answers or (bool(new) and controller is None)
-        recovered = NO if missing else YES
-        if not moves and not new:
-            recovered = NOTHING if converged else NO
+    for fault in sorted((fault for fault in applied if fault["observed_us"] is not None), key=_shown):
+        key = fault["id"], fault["node"]
+        mine = sorted([*controllers.get(key, ()), *leaders.get(key, ())], key=lambda caused: caused.zxid)
+        effect_us = mine[0].effect.t_us if mine else _shown(fault)
+        new = [caused.what for caused in controllers.get(key, ())][-1:]
+        moved = {caused.what[:2]: caused.what for caused in leaders.get(key, ())}  # of each partition the last
         entry = {"fault": fault["id"], "kind": fault["kind"], "mode": fault["mode"]}
-        entry |= {"start_us": fault["observed_us"], "effect_us": effect, "controller_us": controller}
-        entry |= {"published_us": max((t_us for t_us, _ in moves), default=None), "answered_us": answered}
-        took = max(0, max(ends) - effect) if recovered == YES else None
-        entries.append({**entry, "recovered": recovered, "recovery_us": took})
+        entry |= {"start_us": fault["observed_us"], "effect_us": effect_us}
+        entries.append(entry | _outcome(effect_us, new, moved.values(), answers_us, converged=converged))
     return entries
 
 
-def _effect(fault: dict[str, Any]) -> int:
-    """When the fault had its effect by its evidence; the engine saw it a moment later."""
+def _outcome(
+    effect_us: int,
+    controllers: Sequence[dict[str, Any]],
+    moved: Collection[Move],
+    answers_us: Mapping[Led, int],
+    *,
+    converged: bool,
+) -> dict[str, Any]:
+    controller_us = controllers[-1]["failover_us"] if controllers else None
+    answers = [answers_us.get(move[:3]) for move in moved]
+    answered_us = max((t_us for t_us in answers if t_us is not None), default=None)
+    ends = [t_us for t_us in (controller_us, answered_us) if t_us is not None]
+    recovered = NO if None in answers or (controllers and controller_us is None) else YES
+    if not moved and not controllers:
+        recovered = NOTHING if converged else NO
+    return {
+        "controller_us": controller_us,
+        "published_us": max((move[3] for move in moved), default=None),
+        "answered_us": answered_us,
+        "recovered": recovered,
+        "recovery_us": max(0, max(ends) - effect_us) if recovered == YES else None,
+    }
+
+
+# --- what caused what, in the order of zxids ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Effect:
+    """One effect of a fault: after the transaction `zxid`; of two after the same one the later fault's is the last."""
+
+    zxid: int
+    asked: int
+    t_us: int
+    fault: tuple[str, Any] = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Caused:
+    zxid: int
+    effect: _Effect
+    what: Any
+
+
+def _effects(history: History, fault: dict[str, Any], asked: Event) -> Iterator[_Effect]:
+    """That it was injected, what its evidence names in ZooKeeper's log, and each end of a session that it hit."""
+    key, order = (fault["id"], fault["node"]), int(asked["seq"])
+    evidence = fault["evidence"] or {}
+    begun_us = _shown(fault) if "zxid" not in evidence else int(fault["applied_us"])
+    yield _Effect(int(asked["zxid"]), order, begun_us, key)
+    for txn in history.txns:
+        ends = txn["type"] == "close-session" and txn["session"] in asked["sessions"]
+        if int(txn["zxid"]) > asked["zxid"] and (ends or txn["zxid"] == evidence.get("zxid")):
+            yield _Effect(int(txn["zxid"]), order, int(txn["t_us"]), key)
+
+
+def _by_fault(happened: Iterable[tuple[int, Any]], effects: Sequence[_Effect]) -> dict[Any, list[_Caused]]:
+    """Fault -> what it caused, in order; what was before every fault is nobody's."""
+    found: dict[Any, list[_Caused]] = {}
+    zxids = [effect.zxid for effect in effects]
+    for zxid, what in happened:
+        if at := bisect_left(zxids, zxid):
+            found.setdefault(effects[at - 1].fault, []).append(_Caused(zxid, effects[at - 1], what))
+    return found
+
+
+def _moves(history: History) -> list[tuple[int, Move]]:
+    """New leaders of partitions that had one, each with the transaction that wrote its state; a new topic lost nothing."""
+    written: dict[Led, int] = {}
+    for write in writes(history):
+        if (tp := parse_state_path(write.path)) is not None and write.type in WRITES:
+            written.setdefault((tp.topic, tp.partition, int(write.json["leader_epoch"])), write.zxid)
+    moves = ((_led(row), row) for row in history.rows(LeaderElected) if row["reason"] != NEW_TOPIC)
+    return sorted((written[led], (*led, int(row["t_us"]))) for led, row in moves if led in written)
+
+
+def _shown(fault: dict[str, Any]) -> int:
+    """When it had its effect by its evidence; one whose evidence has no time had it when it was applied."""
     evident_us = (fault["evidence"] or {}).get("t_us")
-    return int(evident_us) if isinstance(evident_us, int) else int(fault["observed_us"])
-
-
-def _begin(fault: dict[str, Any]) -> int:
-    times = [_effect(fault), *(fault[key] for key in ("applied_us", "observed_us") if fault[key] is not None)]
-    return int(min(times))
-
-
-def _within(t_us: int, start: int, until: int | None) -> bool:
-    return t_us >= start and (until is None or t_us < until)
+    return int(evident_us) if isinstance(evident_us, int) else int(fault["applied_us"])
 
 
 Led = tuple[str, int, int]
 """Topic, partition and leader epoch: a leader of a partition, from its election until the next."""
+Move = tuple[str, int, int, int]
+"""The same, and the run time at which it was told."""
 
 
 def _led(row: Event) -> Led:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from kcontroller_chaos.campaign.schedule import Schedule
 from kcontroller_chaos.faults import Fault
 from kcontroller_chaos.feed import Feed, writer_is
 from kcontroller_chaos.history.transactions import ZkTxn
-from kcontroller_chaos.injection import Injection, Playable
+from kcontroller_chaos.injection import Injection, Playable, asked
 from kcontroller_chaos.play.claims import Claims
 from kcontroller_chaos.play.player import FaultPlayer
 from kcontroller_chaos.play.targets import TARGET_S, resolve
@@ -29,7 +29,6 @@ from pytest_kcontroller.model.history import (
     AdminInfo,
     AdminInvoke,
     AdminOk,
-    FaultAsked,
     FaultNotApplied,
     FaultSkipped,
     HostOverload,
@@ -109,8 +108,13 @@ class Engine:
     def _cannot(self, action: Action, why: str) -> None:
         """A fault that has nothing to hit."""
         fields = {**_identity(action), "node": None, "session": None}
-        self.record(FaultAsked(**fields, nodes=[], ends_process=False, parameters=action.parameters))
+        self._asked(fields, action, [], ends_process=False)
         self.record(FaultSkipped(**fields, why=why) if action.if_possible else FaultNotApplied(**fields, why=why))
+
+    def _asked(
+        self, fields: Mapping[str, Any], action: Action, members: Sequence[Injection], *, ends_process: bool
+    ) -> None:
+        self.record(asked(fields, members, self.feed, ends_process=ends_process, parameters=action.parameters))
 
     async def _play_admin(self, action: Action, asked: CreateTopic) -> None:
         fields: dict[str, Any] = {"op": action.id, "action": asked.kind, "arguments": asked.parameters}
@@ -178,8 +182,7 @@ class Engine:
         if fault.ends_session or action.still_us:  # who stands still does not ping
             self.excused += [member.session for member in members]
         fields = _identity(action) | _whom(members)
-        hit = [member.node for member in members]
-        self.record(FaultAsked(**fields, nodes=hit, ends_process=fault.ends_process, parameters=action.parameters))
+        self._asked(fields, action, members, ends_process=fault.ends_process)
         mine = self.claims.take(claims, action.id)
         noop = self.noop in (action.kind, f"{action.kind}:{action.mode}")
         player = FaultPlayer(

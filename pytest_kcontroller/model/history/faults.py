@@ -45,6 +45,8 @@ class FaultAsked(FaultEvent):
     node: Hit
     session: MaybeSession
     nodes: Annotated[list[int], About("the nodes that are hit")]
+    sessions: Annotated[list[str], About("the sessions that these nodes had then")]
+    zxid: Annotated[int, About("the newest transaction in ZooKeeper's log then; 0: none")]
     ends_process: Annotated[bool, About("whether it may end the processes of these nodes")]
     parameters: Annotated[Mapping[str, Any], About("the keys of its kind, such as `delay_ms`")]
 

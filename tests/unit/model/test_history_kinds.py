@@ -58,6 +58,8 @@ def test_a_line_becomes_the_value_that_it_was_written_from() -> None:
             node=1,
             session="0xa",
             nodes=[1],
+            sessions=["0xa"],
+            zxid=7,
             ends_process=True,
             parameters={},
         ),

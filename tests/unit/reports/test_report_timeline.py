@@ -41,7 +41,9 @@ def state(t_us: int, session: str, epoch: int, leader: int, leader_epoch: int) -
 
 
 def fault(step: str, t_us: int, name: str = "f", kind: str = "kill", **fields: Any) -> dict[str, Any]:
-    return event(t_us, f"fault.{step}", fault=name, fault_kind=kind, mode=None, node=1, session="0xa", **fields)
+    asked = {"nodes": [1], "sessions": ["0xa"], "zxid": t_us} if step == "asked" else {}
+    of_it = {"fault": name, "fault_kind": kind, "mode": None, "node": 1, "session": "0xa"}
+    return event(t_us, f"fault.{step}", **{**of_it, **asked, **fields})
 
 
 def drawn(*events: dict[str, Any]) -> dict[str, Any]:
@@ -184,6 +186,63 @@ def test_an_election_before_the_observation_belongs_to_the_fault_that_caused_it(
     said = recoveries(*first, *second, elected(130, "0xb", 2, 2), failover, *healed, *END)
 
     assert said == {"first": ("nothing to recover", None), "second": ("yes", 21)}
+
+
+def moved(t_us: int, epoch: int, reason: str = "offline") -> list[dict[str, Any]]:
+    """Partition t-0 gets the leader 2, who answers 3 later."""
+    columns = {"partition": [0], "leader_epoch": [epoch]}
+    elects = {"epoch": 2, "reason": reason, "topics": {"t": {**columns, "leader": [2], "isr": [[2]]}}}
+    return [
+        state(t_us, "0xb", 2, 2, epoch),
+        event(t_us + 1, "leader.elected", "node-2", **elects),
+        event(t_us + 3, "leader.answered", "node-2", leader=2, epoch=2, topics={"t": columns}),
+    ]
+
+
+def played(name: str, at_us: int, observed_us: int, session: str = "0xa", **evidence: Any) -> list[dict[str, Any]]:
+    return [
+        fault("asked", at_us, name, sessions=[session]),
+        fault("applied", at_us + 1, name),
+        fault("observed", observed_us, name, evidence=evidence),
+    ]
+
+
+def test_a_recovery_counts_from_the_effect_that_made_it_necessary() -> None:
+    """A node is paused, and ZooKeeper gives its session up later, while another fault is on that did nothing."""
+    pause, cut = played("pause", 10, 12), played("cut", 30, 35, "0xb")
+    closed = txn(50, "0xa", "close-session", cxid=0)
+    said = recoveries(*pause, *cut, closed, *moved(60, 1), *END)
+    assert said == {"pause": ("yes", 13), "cut": ("nothing to recover", None)}
+
+
+def test_what_moves_before_a_node_has_stopped_belongs_to_its_stop() -> None:
+    """A controlled shutdown: others lead before the session is closed, and before the fault is observed."""
+    before, stop = played("before", 10, 12, "0xb"), played("stop", 30, 50, zxid=45, t_us=45)
+    closed = txn(45, "0xa", "close-session")
+    assert recoveries(*before, *stop, *moved(40, 1), closed, *END) == {
+        "before": ("nothing to recover", None),
+        "stop": ("yes", 12),
+    }
+
+
+def test_what_comes_first_is_said_by_zxids_alone() -> None:
+    """The clock that ZooKeeper stamps with is wrong by a lot: only the length of what it stamped is."""
+    expiry = played("expiry", 10, 55, zxid=50, t_us=5)
+    closed = txn(50, "0xa", "close-session", cxid=0) | {"t_us": 5}
+    late = txn(51, "0xb", **{"/controller": {"brokerid": 2}, "/controller_epoch": 2}) | {"t_us": 2}
+    failover = event(70, "controller.failover", "node-2", epoch=2)
+    assert recoveries(*expiry, closed, late, failover, *END) == {"expiry": ("yes", 65)}
+    assert recoveries(*expiry, closed, late | {"zxid": 9}, failover, *END)["expiry"][0] == "nothing to recover"
+
+
+def test_a_new_topic_is_no_recovery() -> None:
+    assert recoveries(*played("f", 10, 12), *moved(60, 0, "new"), *END) == {"f": ("nothing to recover", None)}
+
+
+def test_a_partition_that_moves_twice_is_back_when_its_last_leader_has_answered() -> None:
+    unanswered = moved(40, 1)[:2]
+    assert recoveries(*played("f", 10, 12), *unanswered, *moved(60, 2), *END) == {"f": ("yes", 52)}
+    assert recoveries(*played("f", 10, 12), *moved(40, 1), *moved(60, 2)[:2], *END) == {"f": ("no", None)}
 
 
 def test_a_recovery_without_an_end_is_told_from_nothing_to_recover() -> None:
