@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import signal
 import sys
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from pytest_kcontroller.cli._colour import paint
 from pytest_kcontroller.cli._results import Cause, Planned, Played, again, counts, in_common, line_of, verdict_of, why
+from pytest_kcontroller.cli._signals import until_terminated
 from pytest_kcontroller.model.text import LONGEST, printable
 
 if TYPE_CHECKING:
@@ -65,21 +65,11 @@ class Playing:
 def play(playing: Playing) -> list[RunResult]:
     """Plays them and prints. Raises KeyboardInterrupt on Ctrl-C and SIGTERM; `played` has what ended before."""
     try:
-        asyncio.run(_until_terminated(_play(playing)))
+        asyncio.run(until_terminated(_play(playing)))
     except asyncio.CancelledError:
         playing.stopped = "interrupted"
         raise KeyboardInterrupt from None
     return playing.results
-
-
-async def _until_terminated(work: Coroutine[Any, Any, T]) -> T:
-    """SIGTERM, which CI systems send, ends a run as Ctrl-C does: faults are healed, everything is stopped."""
-    task = asyncio.ensure_future(work)
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    try:
-        return await task
-    finally:
-        asyncio.get_running_loop().remove_signal_handler(signal.SIGTERM)
 
 
 async def _play(playing: Playing) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_kcontroller.cli._json import print_json_line
+from pytest_kcontroller.cli._signals import until_terminated
 from pytest_kcontroller.cli._text import columns, labelled
 from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.process.cluster import ProcessCluster
@@ -85,21 +86,11 @@ class Watcher:
 
 async def until_asked(settings: ClusterSettings, directory: Path, topics: list[Topic], *, keep: bool, say: Say) -> None:
     """SIGTERM, which other programs send, does what Ctrl-C does. Once: a second one must not stop the stopping."""
-    task, loop = (
-        asyncio.ensure_future(play(settings, directory, topics, keep=keep, say=say)),
-        asyncio.get_running_loop(),
-    )
-    asked: list[int] = []
 
-    def stop(number: int) -> None:
-        if not asked:
-            print("stopping ...", flush=True)
-            task.cancel()
-        asked.append(number)
+    def stopping() -> None:
+        print("stopping ...", flush=True)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop, number)
-    await task
+    await until_terminated(play(settings, directory, topics, keep=keep, say=say), stopping)
 
 
 async def play(settings: ClusterSettings, directory: Path, topics: list[Topic], *, keep: bool, say: Say) -> None:

@@ -23,6 +23,8 @@ LIMIT_S = 1.0
 """What a batch of calls gets if nobody says otherwise: real time, in simulated time too."""
 SLICES = 20
 """The limit is waited for in so many parts, so that a process that is stopped meanwhile (SIGSTOP) loses one of them."""
+STEP_S, TRIES = 0.2, 3
+"""So long something is waited for that is asked to end by itself, and so often it is given up."""
 ENDING_S = 0.2
 """How long a call that was given up is waited for, to tell whether it has ended."""
 
@@ -34,19 +36,21 @@ class NoAnswerError(Exception):
     """A call did not return in time: `str` says so, and where it stood."""
 
 
-class _GivenUp(BaseException):
+class GivenUp(BaseException):
     """Ends the call."""
 
 
 class OwnThread(Generic[T]):
-    """One call in a daemon thread, begun at once."""
+    """One call in a daemon thread, once it is begun. `at_end` is called there when it has ended."""
 
-    def __init__(self, call: Callable[[], T]) -> None:
-        self._call = call
+    def __init__(self, call: Callable[[], T], at_end: Callable[[], object] | None = None) -> None:
+        self._call, self._at_end = call, at_end
         self._done = threading.Event()
         self._answers: list[T] = []
         self._raised: BaseException | None = None
         self._thread = threading.Thread(target=copy_context().run, args=(self._run,), name="foreign code", daemon=True)
+
+    def begin(self) -> None:
         self._thread.start()
 
     def wait(self, limit_s: float | None = None) -> bool:
@@ -68,7 +72,20 @@ class OwnThread(Generic[T]):
     def give_up(self) -> None:
         """Ends what the thread does as soon as it is in Python's hands."""
         if not self._done.is_set() and self._thread.ident is not None:
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread.ident), ctypes.py_object(_GivenUp))
+            raise_in(self._thread.ident)
+
+    def end(self, ask: Callable[[], None]) -> bool:
+        """Ends it: it is asked to end by itself, and if it is in the midst of something that does not end, that is given up.
+
+        False: it cannot be ended.
+        """
+        for _ in range(TRIES):
+            for _ in range(SLICES):
+                ask()
+                if self.wait(STEP_S / SLICES):
+                    return True
+            self.give_up()
+        return self.wait(STEP_S)
 
     def _run(self) -> None:
         try:
@@ -77,8 +94,16 @@ class OwnThread(Generic[T]):
             except BaseException as raised:  # noqa: BLE001 - whoever waits gets it
                 self._raised = raised
             self._done.set()
-        except _GivenUp:
+            if self._at_end is not None:
+                self._at_end()
+        except GivenUp:
             return
+
+
+def raise_in(thread: int) -> None:
+    """Ends what goes on in the thread with this ident, as soon as it is in Python's hands, by an exception that nobody
+    catches who catches exceptions."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(GivenUp))
 
 
 def place_of(thread: int | None) -> str:
@@ -98,6 +123,7 @@ def answer_within(limit_s: float, call: Callable[[], T]) -> T:
     """What `call` returns or raises. Raises NoAnswerError after `limit_s`; the call is given up then."""
     running = OwnThread(call)
     try:
+        running.begin()
         for _ in range(SLICES):
             if running.wait(limit_s / SLICES):
                 return running.answer()

@@ -49,6 +49,10 @@ class StuckError(KControllerError):
         super().__init__(f"{what} at {now_us / 1e6:.6f} s of simulated time; who waits:{lines}")
 
 
+class InterruptedRunError(KControllerError):
+    """Somebody else's thread has asked for the end of this run."""
+
+
 class SimHandle(asyncio.Handle):
     """asyncio's, made without asking the loop about a debug mode that it has not. There is one for each step of a run."""
 
@@ -225,6 +229,7 @@ class Scheduler:
         self._later: list[tuple[int, int, SimLoop, asyncio.Handle]] = []
         """A heap by (due time, order of scheduling)."""
         self._scheduled, self._prune_at = 0, PRUNE_FROM
+        self._running = self._interrupted = False
 
     def __enter__(self) -> Self:
         return self
@@ -290,6 +295,10 @@ class Scheduler:
             raise StuckError(f"{task.get_name()} cannot end: nothing is scheduled", self.now_us, self.waiting())
         return task.result()
 
+    def interrupt(self) -> None:
+        """For other threads: whoever runs it ends before the next step, with InterruptedRunError; nothing is lost."""
+        self._interrupted = self._running
+
     def waiting(self) -> tuple[str, ...]:
         """One line per unfinished task of the living processes."""
         return tuple(line for loop in self.processes.values() if loop.alive for line in loop.waiting())
@@ -314,12 +323,15 @@ class Scheduler:
 
     def _run(self, until_us: int | None, enough: Callable[[], bool] | None) -> None:
         """The hot path: names of this function instead of attributes, and asyncio is told of the loop when it changes."""
-        if asyncio._get_running_loop() is not None:
-            raise RuntimeError("a scheduler runs outside of event loops, not inside one")
+        if self._running or asyncio._get_running_loop() is not None:
+            raise RuntimeError("a scheduler runs outside of event loops, not inside one, and once at a time")
         ready, running, ran, ran_before = self._ready, None, 0, 0
         spinning, set_running_loop = HANDLES_PER_INSTANT, asyncio._set_running_loop
+        self._running = True
         try:
             while enough is None or not enough():
+                if self._interrupted:
+                    raise InterruptedRunError("the run was interrupted")
                 if not ready:
                     if not self._move_clock(until_us):
                         return
@@ -346,6 +358,7 @@ class Scheduler:
                     loop.call_exception_handler({"message": message, "exception": failure, "handle": handle})
         finally:
             set_running_loop(None)
+            self._running = self._interrupted = False
             self.ran += ran
 
     def _move_clock(self, until_us: int | None) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,11 +22,14 @@ from pytest_kcontroller.cluster.timing import unscaled
 from pytest_kcontroller.errors import EnvironmentFailure, NotOnThisBackend
 from pytest_kcontroller.model.history import HistoryEvent, MutantCounts, encoded, line_of
 from pytest_kcontroller.plugin.manager import Plugins, load_plugins
+from pytest_kcontroller.runtime.foreign import OwnThread
 from pytest_kcontroller.runtime.real import RunStart
 from pytest_kcontroller.runtime.scheduler import WALL_START_MS, Scheduler, SimLoop
 from pytest_kcontroller.runtime.seams import Mutant, counts, installed
 from pytest_kcontroller.sim.world import World
 from pytest_kcontroller.zookeeper.txn import Txn
+
+_log = logging.getLogger(__name__)
 
 START = RunStart(WALL_START_MS * 1_000_000, 0)
 """When every simulated run begins: its times are those of its history, whenever it is played."""
@@ -117,12 +122,14 @@ def simulate(
     keep: Callable[[list[Event]], None],
     mutant: Mutant | None,
     plugins: Plugins | None = None,
+    scheduler: Scheduler | None = None,
 ) -> Work:
     """Performs it in a world of its own, and gives its history to `keep`: in any case.
 
-    Raises EnvironmentFailure as a real cluster does. `directory` is where messages say that there is more.
+    Raises EnvironmentFailure as a real cluster does. `directory` is where messages say that there is more; who wants to
+    interrupt the run from another thread gives the `scheduler`.
     """
-    with Scheduler() as scheduler, unscaled(), installed(mutant):
+    with scheduler or Scheduler() as scheduler, unscaled(), installed(mutant):
         world = World(scheduler, settings.seed)
         loop = scheduler.process(ENGINE)
         run = SimRun(world, loop, settings, directory, plugins)
@@ -168,14 +175,26 @@ def start_of(now: RunStart) -> RunStart:
 
 async def play(settings: ClusterSettings, directory: RunDirectory, work: Callable[[Run], Awaitable[None]]) -> None:
     keep = partial(write_history, directory.history)
-    await _apart(partial(simulate, settings, directory.path, work, keep=keep, mutant=mutant_of(settings)))
+    scheduler, mutant = Scheduler(), mutant_of(settings)
+    run = partial(simulate, settings, directory.path, work, keep=keep, mutant=mutant, scheduler=scheduler)
+    await _apart(run, scheduler)
 
 
-async def _apart(work: Callable[[], object]) -> None:
-    """In a thread: simulated time has loops of its own, and runs outside of every other. Cancelled, it ends its run."""
-    running = asyncio.get_running_loop().run_in_executor(None, work)
+async def _apart(work: Callable[[], object], scheduler: Scheduler) -> None:
+    """In a thread: simulated time has loops of its own, and runs outside of every other. Cancelled, it ends its run, also
+    where somebody else's code stands in it."""
+    loop, ended = asyncio.get_running_loop(), asyncio.Event()
+
+    def tell() -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(ended.set)
+
+    running = OwnThread(work, at_end=tell)
+    running.begin()
     try:
-        await asyncio.shield(running)
+        await ended.wait()
     except asyncio.CancelledError:
-        await asyncio.wait_for(running, None)
+        if not running.end(scheduler.interrupt):
+            _log.error("%s does not return; it is left alone", running.place)
         raise
+    running.answer()

@@ -30,6 +30,7 @@ from pytest_kcontroller.model.history import (
     Record,
 )
 from pytest_kcontroller.model.text import shown
+from pytest_kcontroller.runtime.foreign import GivenUp
 from pytest_kcontroller.runtime.nursery import Nursery
 
 INJECT_S = 20.0
@@ -149,7 +150,7 @@ async def _limited(step: str, limit_s: float, work: Awaitable[T]) -> T:
             return await work
     except KControllerError as failed:
         raise _StepFailedError(str(failed), refused=True) from failed
-    except (Exception, SystemExit) as failed:
+    except (Exception, SystemExit, GivenUp) as failed:
         if not limit.expired():
             raise _StepFailedError(_why(step, failed)) from failed
         late = {
@@ -164,12 +165,14 @@ async def _limited(step: str, limit_s: float, work: Awaitable[T]) -> T:
 def _why(step: str, failed: BaseException) -> str:
     """For whoever wrote the fault: what it raised, and where."""
     try:
-        said = f"{type(failed).__name__}: {failed}" if str(failed) else type(failed).__name__
+        said = f"raised {type(failed).__name__}: {failed}" if str(failed) else f"raised {type(failed).__name__}"
     except Exception:  # noqa: BLE001 - its __str__ is as foreign as the rest
-        said = type(failed).__name__
+        said = f"raised {type(failed).__name__}"
+    if isinstance(failed, GivenUp):
+        said = "let nobody else go on, and was given up"
     frames = extract_tb(failed.__traceback__)
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    return f"its {step} raised {said}{where}"
+    return f"its {step} {said}{where}"
 
 
 async def _to_the_end(work: Any) -> None:

@@ -1,0 +1,70 @@
+"""Ctrl-C and SIGTERM, which CI systems send, end a command: it heals, stops what it started, and goes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from types import FrameType
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+DEAF_S = 0.7
+"""A loop that has not taken notice of a signal by then is held up by somebody's code."""
+NUMBERS = (signal.SIGINT, signal.SIGTERM)
+
+
+async def until_terminated(work: Coroutine[Any, Any, T], heard: Callable[[], object] = lambda: None) -> T:
+    """Runs `work` to its end, or cancels it at the first signal, once `heard` was called; further ones change nothing.
+
+    A loop that does not take its turn is freed: KeyboardInterrupt is raised in whatever holds it up.
+    """
+    task = asyncio.ensure_future(work)
+    with _handled(_Stop(task, heard)):
+        return await task
+
+
+class _Stop:
+    """The handler. It runs between two steps of Python in the main thread, also while the loop is held up."""
+
+    def __init__(self, task: asyncio.Task[Any], heard: Callable[[], object]) -> None:
+        self._task, self._heard = task, heard
+        self._loop = asyncio.get_running_loop()
+        self._asked = self._taken = self._deaf = False
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if self._deaf:
+            self._deaf = False
+            raise KeyboardInterrupt
+        self._taken = False
+        self._loop.call_soon_threadsafe(self._take)
+        watch = threading.Timer(DEAF_S, self._free)
+        watch.daemon = True
+        watch.start()
+
+    def _take(self) -> None:
+        self._taken = True
+        if not self._asked:
+            self._asked = True
+            self._heard()
+            self._task.cancel()
+
+    def _free(self) -> None:
+        """In a thread of its own: a further signal lets the handler raise, out of a sleep too."""
+        if not self._taken:
+            self._deaf = True
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+@contextlib.contextmanager
+def _handled(stop: _Stop) -> Iterator[None]:
+    before = {number: signal.signal(number, stop) for number in NUMBERS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
