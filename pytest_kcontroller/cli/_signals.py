@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from types import FrameType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    import asyncio  # `--help` does without
 
 T = TypeVar("T")
 
@@ -23,6 +25,8 @@ async def until_terminated(work: Coroutine[Any, Any, T], heard: Callable[[], obj
 
     A loop that does not take its turn is freed: KeyboardInterrupt is raised in whatever holds it up.
     """
+    import asyncio
+
     task = asyncio.ensure_future(work)
     with _handled(_Stop(task, heard)):
         return await task
@@ -47,7 +51,7 @@ class _Stop:
 
     def __init__(self, task: asyncio.Task[Any], heard: Callable[[], object]) -> None:
         self._task, self._heard = task, heard
-        self._loop = asyncio.get_running_loop()
+        self._loop = task.get_loop()
         self._asked = self._taken = self._deaf = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from pytest_kcontroller.cli._json import print_json_line
 from pytest_kcontroller.cli._signals import until_terminated
 from pytest_kcontroller.cli._text import columns, labelled
+from pytest_kcontroller.cluster.admin import open_session
 from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.process.cluster import ProcessCluster
 from pytest_kcontroller.cluster.timing import scaled
@@ -99,36 +100,41 @@ async def play(settings: ClusterSettings, directory: Path, topics: list[Topic], 
     watcher = Watcher()
     cluster = await ProcessCluster.start(settings, directory, on_exit=watcher.exited)
     try:
-        async with Nursery() as tasks:
-            # Beside all else: what asks a ZooKeeper that has ended waits for ever.
-            tasks.start(_guard(cluster, watcher), name="guard")
-            connector = KazooConnector(str(cluster.zookeeper.address), timeout_ms=SESSION_MS)
-            session = await connector.open(watcher.heard)
-            for topic in topics:
-                bad_answer = await cluster.create_topic(
-                    topic.name, partitions=topic.partitions, replication_factor=topic.replicas
-                )
-                if bad_answer is not None:
-                    print(f"{bad_answer.sentence()}; striped decided", flush=True)
-            await cluster.wait_for_controller(timeout_s=scaled(WAIT_S))
-            await cluster.wait_until_converged(timeout_s=scaled(WAIT_S))
-            await _show(cluster, topics, say)
-            while True:
-                try:
-                    await _watch(cluster, session, watcher, say)
-                finally:
-                    await session.close()
-                session = await connector.open(watcher.heard)
+        await cluster.unless_failed(_live(cluster, watcher, topics, say))
     finally:
         await cluster.stop(keep_log_in=directory / "zookeeper" if keep else None)
 
 
+async def _live(cluster: ProcessCluster, watcher: Watcher, topics: list[Topic], say: Say) -> None:
+    servers = str(cluster.zookeeper.address)
+    connector = KazooConnector(servers, timeout_ms=SESSION_MS)
+    async with Nursery() as tasks:
+        tasks.start(_guard(cluster, watcher), name="guard")
+        session = await open_session(connector, servers, watcher.heard)
+        for topic in topics:
+            bad_answer = await cluster.create_topic(
+                topic.name, partitions=topic.partitions, replication_factor=topic.replicas
+            )
+            if bad_answer is not None:
+                print(f"{bad_answer.sentence()}; striped decided", flush=True)
+        await cluster.wait_for_controller(timeout_s=scaled(WAIT_S))
+        await cluster.wait_until_converged(timeout_s=scaled(WAIT_S))
+        await _show(cluster, topics, say)
+        while True:
+            try:
+                await _watch(cluster, session, watcher, say)
+            finally:
+                await session.close()
+            session = await open_session(connector, servers, watcher.heard)
+
+
 async def _guard(cluster: ProcessCluster, watcher: Watcher) -> None:
-    """Raises EnvironmentFailure when the connection is lost and ZooKeeper does not answer at all."""
+    """Raises EnvironmentFailure when the connection is lost and ZooKeeper, though it has not ended, does not answer."""
     while True:
         state = await watcher.states.get()
         if state == SessionState.SUSPENDED and not await cluster.zookeeper.four_letter_word("srvr"):
-            raise EnvironmentFailure("ZooKeeper has ended", where=str(cluster.directory / "logs"))
+            log = cluster.directory / "logs" / "zookeeper.log"
+            raise EnvironmentFailure("ZooKeeper does not answer: was it stopped?", where=str(log))
 
 
 async def _show(cluster: ProcessCluster, topics: list[Topic], say: Say) -> None:

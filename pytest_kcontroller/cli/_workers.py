@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +15,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pytest_kcontroller.errors import EnvironmentFailure, KControllerError, UsageError
+from pytest_kcontroller.plugin.manager import child_environment
 from pytest_kcontroller.runtime.nursery import Nursery
 
 if TYPE_CHECKING:
@@ -63,6 +65,7 @@ async def _play(batch: Mapping[str, Any], report: Callable[[Outcome], None]) -> 
     worker = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "pytest_kcontroller.cli._worker",
         stdin=pipe, stdout=pipe, stderr=pipe, limit=LONGEST_LINE, start_new_session=True,
+        env={**os.environ, **child_environment()},
     )  # fmt: skip
     assert worker.stdin is not None and worker.stdout is not None and worker.stderr is not None
     last: deque[str] = deque(maxlen=LAST_LINES)

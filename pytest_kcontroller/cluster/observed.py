@@ -16,7 +16,7 @@ from typing import Any, ClassVar, TypeVar, cast
 from pytest_kcontroller.broker.shutdown import ShutdownLimits
 from pytest_kcontroller.cluster.capabilities import REPORTS, Capability, NodeStatus
 from pytest_kcontroller.cluster.contract import NodeSession
-from pytest_kcontroller.cluster.timing import stretched
+from pytest_kcontroller.cluster.timing import scaled, stretched
 from pytest_kcontroller.cluster.topics import Assigned, assign, check_topic, write_topic
 from pytest_kcontroller.cluster.tree import Tree, read_leader, read_tree, reported_otherwise, unsettled
 from pytest_kcontroller.errors import EnvironmentFailure, NotOnThisBackend, WaitTimeoutError
@@ -38,6 +38,8 @@ T = TypeVar("T")
 
 CLOSE_S = 5.0
 """A node that has been relieved closes its session and ends, on a busy host too."""
+ANSWER_S = 40.0
+"""ZooKeeper answers within this time; longer than the harness's own session lives without it."""
 POLL_S = 0.02
 """How often a wait looks at the observed state."""
 
@@ -178,14 +180,25 @@ class ObservedCluster(ABC):
         return await self._with_admin(read)
 
     async def _with_admin(self, read: Callable[[ZkSession], Awaitable[T]]) -> T:
-        """Reads in the harness's session, in a new one if it has ended: a busy host must not cost the harness its eyes."""
-        while True:
-            try:
-                return await read(self.admin)
-            except SessionExpiredError:
-                await self.renew_admin()
-            except ConnectionLossError:
-                await asyncio.sleep(POLL_S)  # it reconnects, or `admin` says that there is nobody any more
+        """Reads in the harness's session, in a new one if it has ended: a busy host must not cost the harness its eyes.
+
+        Raises EnvironmentFailure if ZooKeeper does not answer for so long that it cannot be the host.
+        """
+        limit = asyncio.timeout(scaled(ANSWER_S))
+        try:
+            async with limit:
+                while True:
+                    try:
+                        return await read(self.admin)
+                    except SessionExpiredError:
+                        await self.renew_admin()
+                    except ConnectionLossError:
+                        await asyncio.sleep(POLL_S)  # it reconnects, or `admin` says that there is nobody any more
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            what = f"ZooKeeper has not answered for {scaled(ANSWER_S):g} s: was it stopped?"
+            raise EnvironmentFailure(what, where=str(self.directory / "logs")) from None
 
     async def broker_owner(self, node: int) -> int:
         """The session that owns the node's registration; 0: it is not registered."""

@@ -8,12 +8,16 @@ offer one name are an error.
 from __future__ import annotations
 
 import difflib
+import hashlib
 import importlib
 import importlib.metadata
+import os
 import pkgutil
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
@@ -27,6 +31,9 @@ from pytest_kcontroller.runtime.seams import Mutant
 
 STOCK = "kcontroller_plugins"
 ENTRY_POINT_GROUP = "kcontroller"
+
+PATH_VARIABLE = "KCONTROLLER_PLUGIN_PATH"
+"""Where a child of ours looks for named plugins besides its own import path: it finds what its owner finds."""
 
 Choice = str | Mapping[str, Any]
 """A name, or {"name": ..., options}."""
@@ -153,8 +160,43 @@ def sources(modules: Sequence[str] = (), *, installed: bool = True, stock: Seque
 
 
 def _of_module(name: str, origin: str) -> Source:
-    hint = "every node process imports it by this name: install it, or put its folder on PYTHONPATH"
-    return Source(name, origin, partial(importlib.import_module, name), hint)
+    hint = "it is imported by this name: install it, or put its folder on PYTHONPATH"
+    return Source(name, origin, partial(_import, name), hint)
+
+
+def _import(name: str) -> ModuleType:
+    for entry in os.environ.get(PATH_VARIABLE, "").split(os.pathsep):
+        if entry and entry not in sys.path:
+            sys.path.append(entry)
+    return importlib.import_module(name)
+
+
+def child_environment() -> dict[str, str]:
+    """For a child of ours that loads plugins: where this process imports from, by full paths."""
+    entries = dict.fromkeys(str(Path(entry).absolute()) for entry in sys.path)
+    return {PATH_VARIABLE: os.pathsep.join(entries)}
+
+
+def versions(modules: Sequence[str] = ()) -> dict[str, str]:
+    """Of every plugin that is not stock: that of its distribution; of a module that belongs to none what it says itself
+    (`__version__`), else `sha256:` and the beginning of that of its file."""
+    found = {}
+    for point in importlib.metadata.entry_points(group=ENTRY_POINT_GROUP):
+        found[point.name] = "unknown" if point.dist is None else f"{point.dist.name} {point.dist.version}"
+    distributions = importlib.metadata.packages_distributions() if modules else {}
+    for name in modules:
+        own = distributions.get(name.partition(".")[0])
+        found[name] = f"{own[0]} {importlib.metadata.version(own[0])}" if own else _version_of(name)
+    return dict(sorted(found.items()))
+
+
+def _version_of(name: str) -> str:
+    module = _import(name)
+    if isinstance(version := getattr(module, "__version__", None), str):
+        return version
+    if (file := getattr(module, "__file__", None)) is None:
+        return "unknown"
+    return f"sha256:{hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]}"
 
 
 def load_plugins(modules: Sequence[str] = (), *, installed: bool = True, stock: Sequence[str] = ()) -> Plugins:

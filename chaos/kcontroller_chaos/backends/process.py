@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import Any
 
-from kcontroller_chaos.backends.run import ENGINE, RealRun, Run, perform
+from kcontroller_chaos.backends.run import ENGINE, RealRun, Run, perform, too_long
 from kcontroller_chaos.feed import Feed, Tail
 from kcontroller_chaos.history.following import FollowedLog, LogSource
 from kcontroller_chaos.history.read import History, read_history, zk_import
@@ -18,6 +19,7 @@ from pytest_kcontroller.cluster.process.cluster import ProcessCluster
 from pytest_kcontroller.cluster.zookeeper.source import check_zookeeper
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.history import HistoryEvent
+from pytest_kcontroller.runtime.nursery import settled
 from pytest_kcontroller.runtime.real import RealClock, Recorder, RunStart
 
 __all__ = ("check", "new_run", "play", "start_of", "versions")
@@ -100,9 +102,38 @@ def new_run(settings: ClusterSettings, directory: Path) -> ProcessRun:
     return ProcessRun(settings, directory, RunStart.now())
 
 
-async def play(settings: ClusterSettings, directory: RunDirectory, work: Callable[[Run], Awaitable[None]]) -> None:
+async def play(
+    settings: ClusterSettings,
+    directory: RunDirectory,
+    work: Callable[[Run], Coroutine[Any, Any, None]],
+    limit_s: float,
+) -> None:
     run = ProcessRun(settings, directory.path, directory.start, zookeeper_log=directory.zookeeper)
+
+    async def limited(opened: Run) -> None:
+        await run.cluster.unless_failed(_within(limit_s, work(opened)))
+
     try:
-        await perform(run, work)
+        await perform(run, limited)
     finally:
         run.close()
+
+
+async def _within(limit_s: float, work: Coroutine[Any, Any, None]) -> None:
+    """Raises EnvironmentFailure that names what still goes on after so long; it is cancelled then."""
+    task = asyncio.ensure_future(work)
+    standing = ""
+    try:
+        async with asyncio.timeout(limit_s) as limit:
+            await asyncio.shield(task)
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        names = sorted(each.get_name() for each in asyncio.all_tasks() if each.get_name().startswith("action "))
+        standing = f"it still plays {', '.join(names)}" if names else "nothing is played any more"
+    finally:
+        task.cancel()
+        await settled(task)
+        _ = task.cancelled() or task.exception()  # it is told that the time was over, not what came of the end
+    if standing:
+        raise too_long(limit_s, standing)

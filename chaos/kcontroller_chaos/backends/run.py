@@ -7,9 +7,9 @@ driver of its own, by the Run of its backend. `perform` is the life of one that 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from kcontroller_chaos.feed import Feed
 from kcontroller_chaos.history.read import History
@@ -101,16 +101,27 @@ class BackendModule(Protocol):
         ...
 
     async def play(
-        self, settings: ClusterSettings, directory: RunDirectory, work: Callable[[Run], Awaitable[None]]
+        self,
+        settings: ClusterSettings,
+        directory: RunDirectory,
+        work: Callable[[Run], Coroutine[Any, Any, None]],
+        limit_s: float,
     ) -> None:
-        """Opens a run, lets `work` have it, and ends it; `directory` has its history then, in any case.
+        """Opens a run, lets `work` have it for `limit_s` of real time at most, and ends it; `directory` has its history
+        then, in any case.
 
         Raises EnvironmentFailure after `run.failed` was recorded.
         """
         ...
 
 
-async def perform(run: Run, work: Callable[[Run], Awaitable[None]]) -> None:
+def too_long(limit_s: float, standing: str) -> EnvironmentFailure:
+    """`standing`: where or with what the run was when its time was over."""
+    hint = "duration_s and overtime_s of the campaign are its limit"
+    return EnvironmentFailure(f"the run did not end within {limit_s:g} s: {standing}", hint=hint)
+
+
+async def perform(run: Run, work: Callable[[Run], Coroutine[Any, Any, None]]) -> None:
     """The life of a run that is played: it is opened, and stopped whatever happens; why it failed is recorded."""
     try:
         await run.open()

@@ -6,12 +6,13 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from kcontroller_chaos.backends.run import ENGINE, MUTANTS, Run, perform
+from kcontroller_chaos.backends.run import ENGINE, MUTANTS, Run, perform, too_long
 from kcontroller_chaos.feed import Event, Feed
 from kcontroller_chaos.history.read import History, in_order
 from kcontroller_chaos.history.rundir import RunDirectory
@@ -117,7 +118,7 @@ class Work:
 def simulate(
     settings: ClusterSettings,
     directory: Path,
-    work: Callable[[Run], Awaitable[None]],
+    work: Callable[[Run], Coroutine[Any, Any, None]],
     *,
     keep: Callable[[list[Event]], None],
     mutant: Mutant | None,
@@ -173,16 +174,21 @@ def start_of(now: RunStart) -> RunStart:
     return START
 
 
-async def play(settings: ClusterSettings, directory: RunDirectory, work: Callable[[Run], Awaitable[None]]) -> None:
+async def play(
+    settings: ClusterSettings,
+    directory: RunDirectory,
+    work: Callable[[Run], Coroutine[Any, Any, None]],
+    limit_s: float,
+) -> None:
     keep = partial(write_history, directory.history)
     scheduler, mutant = Scheduler(), mutant_of(settings)
     run = partial(simulate, settings, directory.path, work, keep=keep, mutant=mutant, scheduler=scheduler)
-    await _apart(run, scheduler)
+    await _apart(run, scheduler, limit_s)
 
 
-async def _apart(work: Callable[[], object], scheduler: Scheduler) -> None:
-    """In a thread: simulated time has loops of its own, and runs outside of every other. Cancelled, it ends its run, also
-    where somebody else's code stands in it."""
+async def _apart(work: Callable[[], object], scheduler: Scheduler, limit_s: float) -> None:
+    """In a thread: simulated time has loops of its own, and runs outside of every other. Cancelled, or after `limit_s` of
+    real time (EnvironmentFailure), it ends its run, also where somebody else's code stands in it."""
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
 
     def tell() -> None:
@@ -192,9 +198,13 @@ async def _apart(work: Callable[[], object], scheduler: Scheduler) -> None:
     running = OwnThread(work, at_end=tell)
     running.begin()
     try:
-        await ended.wait()
-    except asyncio.CancelledError:
+        async with asyncio.timeout(limit_s):
+            await ended.wait()
+    except BaseException as over:
+        place = running.place
         if not running.end(scheduler.interrupt):
             _log.error("%s does not return; it is left alone", running.place)
+        if isinstance(over, TimeoutError):
+            raise too_long(limit_s, f"it stands at {place}, {scheduler.now_us / 1e6:g} s of simulated time") from None
         raise
     running.answer()

@@ -118,6 +118,7 @@ class Campaign:
     file: str
     sha256: str
     duration_s: float
+    overtime_s: float
     seeds: tuple[int, ...]
     cluster: ClusterSpec
     topics: tuple[TopicSpec, ...] = ()
@@ -258,6 +259,7 @@ class _Reader:
             file=self._file,
             sha256=sha256,
             duration_s=head["duration_s"],
+            overtime_s=head["overtime_s"],
             seeds=seeds,
             cluster=cluster,
             topics=tuple(TopicSpec(**row) for row in rows["topics"]),

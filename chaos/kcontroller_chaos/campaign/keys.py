@@ -12,6 +12,9 @@ from pytest_kcontroller.cluster.limits import LONGEST_SESSION_MS, MOST_NODES
 from pytest_kcontroller.model.kafka_config import KAFKA_CONFIG
 from pytest_kcontroller.runtime.foreign import LIMIT_S
 
+OVERTIME_S = 600.0
+"""The start, healing, convergence and the end of a cluster take seconds, minutes on a busy host."""
+
 ADMIN_ACTIONS = ("create_topic",)
 DRAWN_TARGETS = ("controller", "leader", "random")
 DRAWABLE_TARGETS = (*DRAWN_TARGETS, "others")
@@ -41,6 +44,15 @@ CAMPAIGN = Section(
     (
         Key("name", "string", "names the run directories: letters, digits, hyphens", REQUIRED),
         Key("duration_s", "number", "how long faults and workload go on", REQUIRED, "s", least=0.1, most=DAY_S),
+        Key(
+            "overtime_s",
+            "number",
+            "so long beyond duration_s a run may take, in real time; then it is ended, and the verdict is environment",
+            OVERTIME_S,
+            "s",
+            least=1,
+            most=DAY_S,
+        ),
         Key("seeds", "seeds", '"1..20" or a list of whole numbers; one run each', "1..1"),
     ),
     required=True,

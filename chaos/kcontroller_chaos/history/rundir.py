@@ -59,6 +59,7 @@ class RunDirectory:
                 "mutant": None,
                 "noop_fault": None,
                 "plugins": [],
+                "plugin_versions": {},
                 "zookeeper_image": None,
                 "thresholds": {},
                 "expected": [],

@@ -22,8 +22,9 @@ from kcontroller_chaos.judge.verdict import ENVIRONMENT, judge
 from kcontroller_chaos.play.engine import Engine
 from pytest_kcontroller import __version__
 from pytest_kcontroller.cluster.observed import ClusterSettings
+from pytest_kcontroller.cluster.timing import stretched
 from pytest_kcontroller.errors import EnvironmentFailure, UsageError
-from pytest_kcontroller.plugin.manager import Plugins, load_plugins
+from pytest_kcontroller.plugin.manager import Plugins, load_plugins, versions
 from pytest_kcontroller.runtime.real import RealClock, RunStart
 from pytest_kcontroller.runtime.seams import MutantDoesNotApplyError, check_applies
 
@@ -136,6 +137,7 @@ async def run_once(campaign: Campaign, seed: int, options: Options, schedule: Sc
         mutant=options.mutant,
         noop_fault=options.noop_fault,
         plugins=list(options.plugins),
+        plugin_versions=versions(options.plugins),
         zookeeper_image=options.zookeeper_image,
         backend=options.backend,
         times=backend.start_of(start),
@@ -155,7 +157,7 @@ async def run_once(campaign: Campaign, seed: int, options: Options, schedule: Sc
         await play_schedule(run, schedule, options.noop_fault, campaign.duration_s)
 
     try:
-        await backend.play(settings, directory, work)
+        await backend.play(settings, directory, work, stretched(campaign.duration_s + campaign.overtime_s))
     except asyncio.CancelledError:
         details = judge(directory.path, invariants)  # what was proven until then stands; else the verdict is unknown
         directory.end(start.wall_ns + clock.now_us() * 1000, details["overall"])

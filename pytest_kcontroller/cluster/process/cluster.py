@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from pytest_kcontroller.cluster.admin import AdminSession
 from pytest_kcontroller.cluster.capabilities import HOLDS, REPORTS, NodeStatus
@@ -24,9 +24,12 @@ from pytest_kcontroller.cluster.zookeeper.source import start_zookeeper
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.node.settings import NodeSettings
+from pytest_kcontroller.runtime.nursery import Nursery
 from pytest_kcontroller.runtime.ports import Transport
 from pytest_kcontroller.runtime.real import RunStart, SocketTransport
 from pytest_kcontroller.zookeeper.session import ZkSession
+
+T = TypeVar("T")
 
 ANSWER_S = 2.0
 """A node that runs answers on its control socket within this time; one that does not counts as not answering."""
@@ -49,9 +52,10 @@ class ProcessCluster(ObservedCluster):
         self._links: Links | None = None
         self._admin: AdminSession | None = None
         self._nodes: dict[int, NodeProcess] = {}
-        self._watch: asyncio.Task[None] | None = None
-        self._zookeeper_end: str | None = None
-        """How ZooKeeper ended by itself."""
+        self._watches: list[asyncio.Task[None]] = []
+        self._failure: EnvironmentFailure | None = None
+        """What nothing can be done without has ended by itself."""
+        self._failing = asyncio.Event()
         self._stopped = False
         self._zookeeper_log: Path | None = None
 
@@ -90,15 +94,17 @@ class ProcessCluster(ObservedCluster):
             cleanup=self._work,
             txn_log=self._zookeeper_log,
         )
+        self._watch("ZooKeeper has ended", "zookeeper.log", self._zookeeper.wait_ended())
         self._relays = await SessionRelays.start(
             self.nodes_to_start,
             self._zookeeper.address,
             directory=self._work,
             log=self.directory / "logs" / "session-relay.log",
         )
+        self._watch("the relays to ZooKeeper have ended", "session-relay.log", self._relays.wait_ended())
         self._links = await Links.start(self._relays.addresses, log=self.directory / "logs" / "toxiproxy.log")
-        self._admin = await AdminSession.open(str(self._zookeeper.address))
-        self._watch = asyncio.create_task(self._watch_zookeeper(), name="watch ZooKeeper")
+        self._watch("the proxies have ended", "toxiproxy.log", self._links.wait_ended())
+        self._admin = await self.unless_failed(AdminSession.open(str(self._zookeeper.address)))
         for node in self.nodes_to_start:
             # ZooKeeper's supervisor cleans up too, but it has gone if ZooKeeper ended before we die.
             self._nodes[node] = NodeProcess(
@@ -110,13 +116,30 @@ class ProcessCluster(ObservedCluster):
             )
         await gather_all([self.restart(node) for node in self.nodes_to_start])
 
-    async def _watch_zookeeper(self) -> None:
-        """What waits for a server that has ended would wait for ever: its session is closed instead."""
-        assert self._zookeeper is not None and self._admin is not None
-        how = await self._zookeeper.wait_ended()
-        if not self._stopped:
-            self._zookeeper_end = how
+    def _watch(self, what: str, log: str, ended: Coroutine[Any, Any, str]) -> None:
+        self._watches.append(asyncio.create_task(self._watch_end(what, log, ended), name=f"watch: {what}"))
+
+    async def _watch_end(self, what: str, log: str, ended: Coroutine[Any, Any, str]) -> None:
+        """What waits for something that has ended would wait for ever: our session is closed instead, and says why."""
+        how = await ended
+        if self._stopped or self._failure is not None:
+            return
+        self._failure = EnvironmentFailure(f"{what}: {how}", where=str(self.directory / "logs" / log))
+        self._failing.set()
+        if self._admin is not None:
             await self._admin.close()
+
+    async def unless_failed(self, work: Coroutine[Any, Any, T]) -> T:
+        """`work`, which is cancelled when something ends by itself that nothing can be done without (a node can). Raises
+        EnvironmentFailure then."""
+        async with Nursery() as tasks:
+            tasks.start(self._raise_when_failed(), name="guard")
+            return await work
+        raise AssertionError("unreachable")
+
+    async def _raise_when_failed(self) -> None:
+        await self._failing.wait()
+        self._check()
 
     @property
     def nodes_to_start(self) -> tuple[int, ...]:
@@ -154,16 +177,15 @@ class ProcessCluster(ObservedCluster):
     def admin(self) -> ZkSession:
         if self._admin is None:
             raise EnvironmentFailure("the cluster has no ZooKeeper session: it was not started, or has been stopped")
-        self._check_zookeeper()
+        self._check()
         return self._admin.session
 
-    def _check_zookeeper(self) -> None:
-        if self._zookeeper_end is not None:
-            log = self.directory / "logs" / "zookeeper.log"
-            raise EnvironmentFailure(f"ZooKeeper has ended: {self._zookeeper_end}", where=str(log))
+    def _check(self) -> None:
+        if self._failure is not None:
+            raise EnvironmentFailure(self._failure.what, where=self._failure.where)
 
     async def renew_admin(self) -> None:
-        self._check_zookeeper()
+        self._check()
         assert self._admin is not None
         await self._admin.renew()
 
@@ -303,8 +325,8 @@ class ProcessCluster(ObservedCluster):
     async def _stop(self, keep_log_in: Path | None) -> None:
         try:
             await gather_all([node.end(scaled(3)) for node in self._nodes.values()])
-            if self._watch is not None:
-                self._watch.cancel()
+            for watch in self._watches:
+                watch.cancel()
             if self._admin is not None:
                 await self._admin.close()
         finally:

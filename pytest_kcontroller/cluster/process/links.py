@@ -125,6 +125,13 @@ class Links:
         made = await self._call("POST", "/proxies", body)
         self._addresses[link] = Address.parse(made["listen"])
 
+    async def wait_ended(self) -> str:
+        """How, once our server has; somebody else's is not watched."""
+        if self._process is None:
+            await asyncio.Event().wait()
+        assert self._process is not None
+        return f"their process ended with status {await self._process.wait()}"
+
     def listen(self, node: int) -> str:
         """HOST:PORT that the node is to listen on. The port stays bound here (not listening), so that it stays free for
         the node's next start too."""

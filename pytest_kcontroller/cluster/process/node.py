@@ -22,6 +22,7 @@ from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure, StartError
 from pytest_kcontroller.node.control import LONGEST_PATH, ControlClient, ControlError
 from pytest_kcontroller.node.settings import NodeSettings
+from pytest_kcontroller.plugin.manager import child_environment
 
 START_S = 15.0
 """A node is registered within this time, unscaled, and that of a dead predecessor's session, which may hold its place."""
@@ -107,7 +108,12 @@ class NodeProcess:
 
     async def _spawn(self) -> Supervised:
         return await Supervised.start(
-            f"node {self.node}", self._command, log=self.log, cwd=self._work, cleanup=[self._cleanup]
+            f"node {self.node}",
+            self._command,
+            log=self.log,
+            cwd=self._work,
+            env=child_environment(),
+            cleanup=[self._cleanup],
         )
 
     def _start_error(self, phase: str, began: float) -> StartError:

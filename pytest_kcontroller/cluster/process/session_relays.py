@@ -134,5 +134,9 @@ class SessionRelays:
             else:
                 self._links[said["node"]].take(said)
 
+    async def wait_ended(self) -> str:
+        """How, once they have."""
+        return f"their process ended with status {await self._process.wait()}"
+
     async def stop(self) -> None:
         await self._process.stop(scaled(2))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -12,7 +14,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from pytest_kcontroller.cluster import admin
 from pytest_kcontroller.cluster.timing import scaled
+from pytest_kcontroller.errors import EnvironmentFailure
 
 CAMPAIGNS = Path(__file__).parents[3] / "chaos" / "campaigns"
 PROGRAM = [sys.executable, "-c", "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"]
@@ -45,8 +49,49 @@ def test_a_test_whose_zookeeper_dies_fails_and_says_why(pytester: pytest.Pyteste
     ran.stdout.fnmatch_lines(["*ZooKeeper has ended: the JVM ended with status -9*"] * 3)
 
 
-@pytest.mark.parametrize("moment", ["node.started", "fault.applied"])
-def test_a_campaign_whose_zookeeper_dies_is_the_environments_fault(tmp_path: Path, moment: str) -> None:
+def test_a_zookeeper_that_dies_in_a_test_is_that_tests_error_and_the_next_one_has_another(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        """
+        import psutil
+
+        def test_it(zk):
+            for child in psutil.Process().children(recursive=True):
+                if child.name() == "java":
+                    child.kill()
+                    child.wait()
+
+        def test_the_next_one(zk):
+            zk.create("/a")
+        """
+    )
+    ran = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    ran.assert_outcomes(passed=2, errors=1)
+    ran.stdout.fnmatch_lines(["*ZooKeeper does not answer any more: what this test has left there stays"])
+
+
+def test_a_server_that_gives_no_session_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admin, "OPEN_S", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        server = f"127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(
+            EnvironmentFailure, match=rf"{server}: ZooKeeper gave no session within .*\n.*was it stopped"
+        ):
+            asyncio.run(admin.AdminSession.open(server))
+
+
+@pytest.mark.parametrize(
+    ("moment", "victim", "says"),
+    [
+        ("node.started", "QuorumPeerMain", "ZooKeeper has ended: the JVM ended with status -9"),
+        ("fault.applied", "QuorumPeerMain", "ZooKeeper has ended: the JVM ended with status -9"),
+        ("fault.applied", "session_relay", "the relays to ZooKeeper have ended: their process ended with status -9"),
+    ],
+)
+def test_a_campaign_that_loses_what_it_stands_on_is_the_environments_fault(
+    tmp_path: Path, moment: str, victim: str, says: str
+) -> None:
     command = [*PROGRAM, "campaign", "run", str(CAMPAIGNS / "smoke.toml"), "--seeds", "1", "--out", str(tmp_path)]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     deadline = time.monotonic() + scaled(60)  # noqa: TID251  # the time of the test itself
@@ -56,9 +101,9 @@ def test_a_campaign_whose_zookeeper_dies_is_the_environments_fault(tmp_path: Pat
     (server,) = [
         process.pid
         for process in psutil.Process(running.pid).children(recursive=True)
-        if any("QuorumPeerMain" in word for word in process.cmdline()) and "java" in process.name()
+        if any(victim in word for word in process.cmdline()) and not any("supervisor" in w for w in process.cmdline())
     ]
     os.kill(server, signal.SIGKILL)
     said, _ = running.communicate(timeout=scaled(120))
     assert running.returncode == 6, said
-    assert "ZooKeeper has ended: the JVM ended with status -9" in said
+    assert says in said
