@@ -21,7 +21,7 @@ from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.sim.cluster import SimCluster
 from pytest_kcontroller.cluster.timing import unscaled
 from pytest_kcontroller.errors import EnvironmentFailure, NotOnThisBackend
-from pytest_kcontroller.model.history import HistoryEvent, MutantCounts, encoded, line_of
+from pytest_kcontroller.model.history import HistoryEvent, MutantCounts, RunFailed, encoded, line_of
 from pytest_kcontroller.plugin.manager import Plugins, load_plugins
 from pytest_kcontroller.runtime.foreign import OwnThread
 from pytest_kcontroller.runtime.real import RunStart
@@ -124,11 +124,12 @@ def simulate(
     mutant: Mutant | None,
     plugins: Plugins | None = None,
     scheduler: Scheduler | None = None,
+    late: Sequence[EnvironmentFailure] = (),
 ) -> Work:
     """Performs it in a world of its own, and gives its history to `keep`: in any case.
 
     Raises EnvironmentFailure as a real cluster does. `directory` is where messages say that there is more; who wants to
-    interrupt the run from another thread gives the `scheduler`.
+    interrupt the run from another thread gives the `scheduler`, and says in `late` why it failed.
     """
     with scheduler or Scheduler() as scheduler, unscaled(), installed(mutant):
         world = World(scheduler, settings.seed)
@@ -139,6 +140,8 @@ def simulate(
         finally:
             if mutant is not None:
                 run.record(MutantCounts(mutant=mutant.name, counts=counts()))
+            for failure in late:
+                run.record(RunFailed(error=str(failure)))
             keep(run.events)
         return Work(scheduler.now_us, scheduler.ran)
 
@@ -182,11 +185,14 @@ async def play(
 ) -> None:
     keep = partial(write_history, directory.history)
     scheduler, mutant = Scheduler(), mutant_of(settings)
-    run = partial(simulate, settings, directory.path, work, keep=keep, mutant=mutant, scheduler=scheduler)
-    await _apart(run, scheduler, limit_s)
+    late: list[EnvironmentFailure] = []
+    run = partial(simulate, settings, directory.path, work, keep=keep, mutant=mutant, scheduler=scheduler, late=late)
+    await _apart(run, scheduler, limit_s, late)
 
 
-async def _apart(work: Callable[[], object], scheduler: Scheduler, limit_s: float) -> None:
+async def _apart(
+    work: Callable[[], object], scheduler: Scheduler, limit_s: float, late: list[EnvironmentFailure]
+) -> None:
     """In a thread: simulated time has loops of its own, and runs outside of every other. Cancelled, or after `limit_s` of
     real time (EnvironmentFailure), it ends its run, also where somebody else's code stands in it."""
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
@@ -201,10 +207,13 @@ async def _apart(work: Callable[[], object], scheduler: Scheduler, limit_s: floa
         async with asyncio.timeout(limit_s):
             await ended.wait()
     except BaseException as over:
-        place = running.place
+        if isinstance(over, TimeoutError):
+            late.append(
+                too_long(limit_s, f"it stands at {running.place}, {scheduler.now_us / 1e6:g} s after its start")
+            )
         if not running.end(scheduler.interrupt):
             _log.error("%s does not return; it is left alone", running.place)
-        if isinstance(over, TimeoutError):
-            raise too_long(limit_s, f"it stands at {place}, {scheduler.now_us / 1e6:g} s of simulated time") from None
+        if late:
+            raise late[0] from None
         raise
     running.answer()

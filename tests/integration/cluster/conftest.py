@@ -19,6 +19,10 @@ from pytest_kcontroller.runtime.real import RunStart
 LIMIT_S = 20
 
 
+RUN_S = 600.0
+"""Real time."""
+
+
 @dataclass(frozen=True)
 class OnBackend:
     """Called with a script, it gives it a cluster of two nodes that has converged, and ends the cluster."""
@@ -37,7 +41,7 @@ class OnBackend:
             await script(run.cluster)
 
         made = ClusterSettings(nodes=2, **{"session_timeout_ms": 1000, **settings})
-        asyncio.run(module.play(made, directory, work))
+        asyncio.run(module.play(made, directory, work, RUN_S))
 
 
 @pytest.fixture(params=backends.BACKENDS, ids=lambda backend: backend.name)
