@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NAME = "up"
 HELP = "start a cluster to play with; Ctrl-C stops it"
 
-_TOPIC = re.compile(r"([A-Za-z0-9._-]{1,249})(?::(\d+)(?::(\d+))?)?")
+_TOPIC = re.compile(r"([^:]*)(?::([0-9]{1,9})(?::([0-9]{1,9}))?)?")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -96,11 +96,14 @@ def run(args: argparse.Namespace) -> int:
 def _topics(given: Sequence[str], nodes: int) -> list[Topic]:
     from pytest_kcontroller.cli._watch import Topic
     from pytest_kcontroller.errors import UsageError
+    from pytest_kcontroller.model.topic_names import RULE, why_no_topic_name
 
     topics: list[Topic] = []
     for text in given:
-        if (found := _TOPIC.fullmatch(text)) is None or found[1] in (".", ".."):
+        if (found := _TOPIC.fullmatch(text)) is None:
             raise UsageError(f"{text!r} is not NAME[:PARTITIONS[:REPLICAS]]", where="--topic", hint="orders:6:3")
+        if (why := why_no_topic_name(found[1])) is not None:
+            raise UsageError(why, where="--topic", hint=RULE)
         topic = Topic(found[1], int(found[2] or 1), int(found[3] or 1))
         if topic.partitions < 1 or topic.replicas < 1:
             raise UsageError(f"{text!r} has none of something", where="--topic", hint="numbers are 1 or more")

@@ -53,11 +53,12 @@ class NodeSettings:
 
     def __post_init__(self) -> None:
         """Raises UsageError that names the key, before anything starts."""
+        why = _why_no_servers(self.zookeeper)
         for key, ok, wanted in (
             ("node_id", _whole(self.node_id, 0), "a whole number, 0 or more"),
             ("session_timeout_ms", _whole(self.session_timeout_ms, 1), "a whole number of milliseconds above 0"),
             ("seed", _whole(self.seed, None), "a whole number"),
-            ("zookeeper", _servers(self.zookeeper), "HOST:PORT[,HOST:PORT...][/chroot]"),
+            ("zookeeper", why is None, f"HOST:PORT[,HOST:PORT...][/chroot]: {why}"),
             ("listen", _host_port(self.listen), "HOST:PORT"),
             ("advertise", self.advertise is None or _host_port(self.advertise), "HOST:PORT"),
             ("selectors", isinstance(self.selectors, Mapping), "a table: reason -> name"),
@@ -107,12 +108,12 @@ def _host_port(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _servers(value: object) -> bool:
+def _why_no_servers(value: object) -> str | None:
     try:
         ConnectString.parse(str(value))
-    except ValueError:
-        return False
-    return isinstance(value, str)
+    except ValueError as bad:
+        return str(bad)
+    return None if isinstance(value, str) else "it is no text"
 
 
 def _links(value: object) -> bool:

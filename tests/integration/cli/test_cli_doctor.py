@@ -62,7 +62,7 @@ def test_here_everything_can_run_that_the_tests_need() -> None:
 @pytest.mark.parametrize(
     ("variable", "value", "finding", "says", "how"),
     [
-        ("KCONTROLLER_JAVA", "/nonexistent", "java", "KCONTROLLER_JAVA=/nonexistent is no java", "unset it"),
+        ("KCONTROLLER_JAVA", "/nonexistent", "java", "KCONTROLLER_JAVA=/nonexistent is no program", "unset it"),
         ("KCONTROLLER_ZOOKEEPER_HOME", "/nonexistent", "zookeeper", "holds no zookeeper-*.jar", "unset it"),
         (
             "KC_TIMEOUT_SCALE",

@@ -189,9 +189,9 @@ def test_a_start_that_fails_shows_the_log_and_is_status_6(tmp_path: Path) -> Non
     [
         (["--nodes", "0"], "--nodes: 1 to 200 nodes are possible, not 0"),
         (["--session-timeout-ms", "0"], "--session-timeout-ms: 0 is no time"),
-        (["--topic", "a b"], "--topic: 'a b' is not NAME[:PARTITIONS[:REPLICAS]]"),
+        (["--topic", "a b"], "--topic: 'a b' is no name of a topic"),
         (["--topic", "orders:six"], "--topic: 'orders:six' is not NAME"),
-        (["--topic", ".."], "--topic: '..' is not NAME"),
+        (["--topic", ".."], "--topic: '..' is no name of a topic"),
         (["--topic", "orders:0"], "--topic: 'orders:0' has none of something"),
         (["--topic", "orders:1:4"], "--topic: 4 replicas of orders do not fit on 3 nodes"),
         (["--topic", "orders", "--topic", "orders:2"], "--topic: two topics are called orders"),
