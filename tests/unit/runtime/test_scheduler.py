@@ -50,6 +50,7 @@ async def worker(runtime: Small, jobs: asyncio.Queue[int], number: int) -> None:
         job = await jobs.get()
         await runtime.clock.sleep_us(wait.randrange(100, 2000))
         runtime.record(did("job.done", job, number))
+        jobs.task_done()
 
 
 async def busy_main(runtime: Small, rounds: int = 5, workers: int = 3) -> None:
@@ -62,6 +63,7 @@ async def busy_main(runtime: Small, rounds: int = 5, workers: int = 3) -> None:
             for job in range(rounds):
                 jobs.put_nowait(job)
                 await runtime.clock.sleep_us(10_000)
+            await jobs.join()  # on a busy machine the last one takes longer
     finally:
         runtime.record(did("finally"))
 
