@@ -50,15 +50,16 @@ def run(args: argparse.Namespace) -> int:
         print("there is nothing to report: no run directory (one with a run.json) was found", file=sys.stderr)
         _print_json(args, _NOTHING_RAN, runs=0, verdicts={}, files={}, remarks=list(found.remarks))
         return _NOTHING_RAN
-
-    from kcontroller_reports.block import block_text
-    from kcontroller_reports.markdown import append_summary
     from kcontroller_reports.report import JUNIT, MARKDOWN, PAGE, SUMMARY, TABLES, check_output, write_report
-    from kcontroller_reports.session import spark_session
 
     check_output(args.out)
+    _say(f"{len(found.places)} run{'' if len(found.places) == 1 else 's'} found; Spark starts, which takes a while")
+    from kcontroller_reports.block import block_text
+    from kcontroller_reports.markdown import append_summary
+    from kcontroller_reports.session import spark_session
+
     with spark_session() as spark:
-        report = write_report(spark, found.places, args.out)
+        report = write_report(spark, found.places, args.out, found.remarks, _say)
     for remark in report.remarks:
         print(remark, file=sys.stderr)
     print(block_text(report.block))
@@ -92,3 +93,8 @@ def _print_json(args: argparse.Namespace, status: int, **facts: Any) -> None:
 
     if args.json:
         print_json(document("report", status, **facts))
+
+
+def _say(what: str) -> None:
+    """What is being done, for whoever waits: half a minute on a busy machine, most of it Spark's own start."""
+    print(f"... {what}", file=sys.stderr, flush=True)

@@ -25,11 +25,12 @@ from pytest_kcontroller.model.text import printable
 
 logging.getLogger("matplotlib").setLevel(logging.ERROR)  # the terminal is for what people asked
 
-_NAMES: Final = ("text", "soft", "line", "page", "violated", "held")
+_NAMES: Final = ("text", "soft", "line", "page", "violated", "zombie")
 KIND_COLOURS: Final = 8  # as many as can be told apart by colour-blind people (Okabe and Ito)
-NODE_COLOURS: Final = 6
-_HATCHES: Final = ("////", "\\\\\\\\", "....", "xxxx", "----", "||||", "++++", "oooo", "")
-_KNOWN_KINDS: Final = ("kill", "pause", "session_expiry", "depose", "hold")
+NODE_COLOURS: Final = 12
+#: Of lines only: dots and circles are hundreds of curves in each picture.
+_HATCHES: Final = ("////", "\\\\\\\\", "----", "xxxx", "||||", "++++", "//", "xx", "")
+_KNOWN_KINDS: Final = ("kill", "pause", "session_expiry", "depose", "hold", "latency", "partition", "reset")
 
 _STAND_INS: Final = {
     **{name: f"#0a00{number:02x}" for number, name in enumerate(_NAMES)},
@@ -37,7 +38,7 @@ _STAND_INS: Final = {
     **{f"node-{number}": f"#0c00{number:02x}" for number in range(NODE_COLOURS)},
 }
 _VARIABLES: Final = {colour: f"var(--{name})" for name, colour in _STAND_INS.items()}
-TEXT, SOFT, LINE, PAGE, VIOLATED, HELD = (_STAND_INS[name] for name in _NAMES)
+TEXT, SOFT, LINE, PAGE, VIOLATED, ZOMBIE = (_STAND_INS[name] for name in _NAMES)
 
 _RC: Final[dict[Any, Any]] = {
     "svg.fonttype": "none",

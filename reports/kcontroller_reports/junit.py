@@ -49,7 +49,7 @@ def _case(suite: ElementTree.Element, run: Run) -> None:
     values = {
         "kc.seed": "" if run.seed is None else str(run.seed),
         "kc.schedule": str(PurePath(run.directory) / "schedule.jsonl"),
-        **{f"kc.verdict.{part}": getattr(run, part) or "unknown" for part in PARTS},
+        **{f"kc.verdict.{part}": run.parts[part] or "unknown" for part in PARTS},
     }
     for key, value in values.items():
         ElementTree.SubElement(properties, "property", name=key, value=printable(value))

@@ -6,12 +6,12 @@ Texts of files are shown as they stand: nothing of them is markup, a link, or a 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from kcontroller_reports.block import RECOVERY_ENDS, Block, FailureLines, RecoveryLine
-from kcontroller_reports.summary import Invariant, Run, Summary
-from kcontroller_reports.tables import PARTS, VERDICTS
+from kcontroller_reports.summary import OUTCOMES, Invariant, Run, Setup, Summary
+from kcontroller_reports.tables import PARTS
 from kcontroller_reports.words import seconds
 from pytest_kcontroller.model.text import printable
 
@@ -26,21 +26,31 @@ _ROOM_FOR_NOTES = 2_000
 def report_md(summary: Summary, block: Block, limit: int = LIMIT) -> str:
     """The text, of at most `limit` bytes: verdict, failures, recovery, then the details, each as far as there is room."""
     writer = _Writer(limit - _ROOM_FOR_NOTES)
-    writer.add(_head(summary, block))
+    writer.add(_head(block))
     writer.part("failures", "## Failures\n\n", (_failure(failure) for failure in block.failures))
-    if block.recovery:
-        head = (
-            "## Recovery\n\n" + f"{RECOVERY_ENDS[0].upper()}{RECOVERY_ENDS[1:]}.\n\n" + _row(_RECOVERY) + _RECOVERY_LINE
-        )
-        writer.part("kinds of fault", head, (_recovery(row) for row in block.recovery))
-    if summary.invariants:
-        head = "\n<details><summary>Invariants</summary>\n\n" + _row(_INVARIANT) + _INVARIANT_LINE
-        worst = sorted(summary.invariants, key=lambda row: (-row.violated, -row.unknown, row.invariant))
-        writer.part("invariants", head, (_invariant(row) for row in worst), "\n</details>\n")
+    if any(lines.rows for lines in block.recovery):
+        writer.add(f"## Recovery\n\n{RECOVERY_ENDS[0].upper()}{RECOVERY_ENDS[1:]}.\n")
+    for lines in block.recovery:
+        head = _of(lines.setup) + _row(_RECOVERY) + _RECOVERY_LINE
+        writer.part("kinds of fault", head, (_recovery(row) for row in lines.rows))
+    for setup in summary.setups:
+        head = _folded("Invariants", setup) + _row(_INVARIANT) + _INVARIANT_LINE
+        rows = [row for row in summary.invariants if row.setup == setup.name]
+        writer.part("invariants", head, (_invariant(row) for row in rows), "\n</details>\n")
     head = "\n<details><summary>Runs</summary>\n\n" + _row(_RUN) + _RUN_LINE
-    runs = sorted(summary.runs, key=lambda run: VERDICTS.index(run.verdict))
+    runs = sorted(summary.runs, key=lambda run: OUTCOMES.index(run.outcome))
     writer.part("runs", head, (_run(run) for run in runs), "\n</details>\n")
+    head = "\n<details><summary>Odd files and directories</summary>\n\n"
+    writer.part("remarks", head, (f"- {plain(remark)}\n" for remark in block.remarks), "\n</details>\n")
     return writer.text()
+
+
+def _of(setup: str) -> str:
+    return f"\nWith {plain(setup)}:\n\n" if setup else "\n"
+
+
+def _folded(what: str, setup: Setup) -> str:
+    return f"\n<details><summary>{what}{f' with {plain(setup.label)}' if setup.label else ''}</summary>\n\n"
 
 
 def append_summary(text_for: Path, summary: Summary, block: Block) -> None:
@@ -98,21 +108,18 @@ def _code(text: str) -> str:
     return f"{fence}sh\n{printable(text)}\n{fence}\n"
 
 
-def _row(cells: Sequence[object]) -> str:
+def _row(cells: Iterable[object]) -> str:
     return "| " + " | ".join(str(cell) for cell in cells) + " |\n"
 
 
-def _head(summary: Summary, block: Block) -> str:
-    counts = [(verdict, summary.count(verdict)) for verdict in VERDICTS]
+def _head(block: Block) -> str:
+    head, *rows = block.setups or ((),)
+    table = _row(head) + "|---" + "|--:" * (len(head) - 1) + "|\n" + "".join(_row(map(plain, row)) for row in rows)
     return (
-        f"# kcontroller: {', '.join(text for _, text in block.verdicts)}\n\n"
+        f"# {plain(block.title)}: {', '.join(text for _, text in block.verdicts)}\n\n"
         + " · ".join(plain(part) for part in block.header)
         + "\n\n"
-        + _row([verdict for verdict, _ in counts] + ["runs"])
-        + "|--:" * (len(counts) + 1)
-        + "|\n"
-        + _row([f"**{count}**" if count else "0" for _, count in counts] + [len(summary.runs)])
-        + "\n"
+        + (f"{table}\n" if rows else "")
     )
 
 
@@ -126,7 +133,10 @@ def _failure(failure: FailureLines) -> str:
 _RECOVERY, _RECOVERY_LINE = ("fault", "n", "p50", "p95", "p99", "max", ""), "|---|--:|--:|--:|--:|--:|---|\n"
 _INVARIANT = ("invariant", "kind", "runs", "held", "violated", "unknown", "never exercised", "checks")
 _INVARIANT_LINE = "|---|---|--:|--:|--:|--:|--:|--:|\n"
-_RUN, _RUN_LINE = ("verdict", "campaign", "seed", *PARTS, "time", "run"), "|---|---|--:|---|---|---|---|--:|---|\n"
+_RUN, _RUN_LINE = (
+    ("verdict", "campaign", "seed", *PARTS, "time", "run"),
+    f"|---|---|--:{'|---' * len(PARTS)}|--:|---|\n",
+)
 
 
 def _recovery(row: RecoveryLine) -> str:
@@ -139,9 +149,9 @@ def _invariant(row: Invariant) -> str:
 
 
 def _run(run: Run) -> str:
-    parts = [plain(getattr(run, name) or "", 40) for name in PARTS]
+    parts = [plain(run.parts[name] or "", 40) for name in PARTS]
     seed = "" if run.seed is None else run.seed
     reasons = [plain(f"known: {run.known}")] if run.known else []
     reasons += [plain(run.reason)] if run.reason else []
     where = "<br>".join([plain(run.directory), *reasons])
-    return _row([run.verdict, plain(run.campaign), seed, *parts, seconds(run.duration_us), where])
+    return _row([run.outcome, plain(run.campaign), seed, *parts, seconds(run.duration_us), where])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator
 
 from kcontroller_reports.drawing import (
     LINE,
@@ -15,18 +17,35 @@ from kcontroller_reports.drawing import (
     SOFT,
     TEXT,
     VIOLATED,
+    ZOMBIE,
     Kinds,
     figure,
     node_colour,
     svg,
 )
-from kcontroller_reports.timelines import Fault, Session, Span, Timeline
-from kcontroller_reports.words import short
+from kcontroller_reports.timelines import Fault, Session, Span, Timeline, Window
+from kcontroller_reports.words import SKIPPED, short
 
-_WIDTH, _LEFT, _ROW = 10.8, 1.75, 0.215  # inches
+_ROW = 0.215  # inches
 _LETTER = 0.068  # inches, an average one
-_MOST_PARTITIONS, _MOST_NODES, _MOST_FAULT_ROWS = 12, 6, 6
+_MOST_FAULT_ROWS = 6
 _LEAST_LETTERS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """How much room a picture has: inches, and how many lanes of each sort."""
+
+    width: float
+    left: float
+    partitions: int
+    nodes: int
+    ticks: int
+
+
+WIDE = Paper(width=10.8, left=1.75, partitions=12, nodes=7, ticks=9)
+#: For a screen of 390 pixels, where the text must not become smaller.
+NARROW = Paper(width=4.1, left=1.3, partitions=4, nodes=2, ticks=4)
 
 
 # --- the timeline of a run --------------------------------------------------------------------------------------
@@ -43,9 +62,9 @@ class _Lane:
 class FaultPlaces:
     """Where in the picture's width bars and labels of faults are; times in microseconds of the run."""
 
-    def __init__(self, from_us: int, to_us: int) -> None:
+    def __init__(self, from_us: int, to_us: int, paper: Paper = WIDE) -> None:
         self.from_us, self.to_us = from_us, max(to_us, from_us + 1)
-        self.inch_us = (self.to_us - self.from_us) / (_WIDTH - _LEFT - 0.15)
+        self.inch_us = (self.to_us - self.from_us) / (paper.width - paper.left - 0.15)
 
     def bar(self, fault: Fault) -> tuple[float, float]:
         begin, end = max(fault.from_us, self.from_us), min(fault.to_us, self.to_us)
@@ -81,8 +100,8 @@ class FaultPlaces:
 class _Gantt(FaultPlaces):
     """Rows from top to bottom, in seconds of the run."""
 
-    def __init__(self, axes: Axes, from_us: int, to_us: int) -> None:
-        super().__init__(from_us, to_us)
+    def __init__(self, axes: Axes, from_us: int, to_us: int, paper: Paper) -> None:
+        super().__init__(from_us, to_us, paper)
         self.axes = axes
 
     def seen(self, span: Span) -> bool:
@@ -119,13 +138,13 @@ class _Gantt(FaultPlaces):
 
     def disagreement(self, top: _Lane, bottom: _Lane, from_us: int, to_us: int) -> None:
         """Somebody does not know yet: a frame around what it still believes."""
-        if to_us <= from_us or to_us < self.from_us or from_us > self.to_us:
-            return
+        if to_us - from_us < self.inch_us * 0.02 or to_us < self.from_us or from_us > self.to_us:
+            return  # nothing that could be seen: also an orderly end takes the client a moment to hear of
         begin, end = max(from_us, self.from_us), min(to_us, self.to_us)
         corner = (begin / 1e6, min(top.y, bottom.y) - 0.46)
         height = abs(top.y - bottom.y) + 0.92
         frame = Rectangle(
-            corner, (end - begin) / 1e6, height, facecolor="none", edgecolor=VIOLATED, linewidth=1.4, zorder=5
+            corner, (end - begin) / 1e6, height, facecolor="none", edgecolor=ZOMBIE, linewidth=1.4, zorder=5
         )
         self.axes.add_patch(frame)
 
@@ -152,43 +171,70 @@ def fault_label(fault: Fault) -> str:
     return short(name if fault.node is None else f"{name} (node {fault.node})", 48)
 
 
-def timeline_svg(
-    timeline: Timeline,
-    kinds: Kinds,
-    *,
-    label: str,
-    from_us: int | None = None,
-    to_us: int | None = None,
-    at_us: int | None = None,
-) -> str:
-    """Faults, controllers, leaders and both views of each session from `from_us` to `to_us`; `at_us`: the witness."""
-    begin = timeline.from_us if from_us is None else from_us
-    end = timeline.to_us if to_us is None else min(to_us, timeline.to_us)
-    faults = [fault for fault in timeline.faults if fault.to_us >= begin and fault.from_us <= end]
-    placed = FaultPlaces(begin, end).place(faults)
+@dataclass(frozen=True, slots=True)
+class View:
+    """The part of a timeline that is drawn, and on what paper; `about`: the window whose witness it is drawn for."""
+
+    from_us: int
+    to_us: int
+    paper: Paper = WIDE
+    about: Window | None = None
+
+    def shows(self, span: Span) -> bool:
+        return span.to_us >= self.from_us and span.from_us <= self.to_us
+
+    def partitions(self, timeline: Timeline) -> list[str]:
+        """In natural order. If there is no room for all, the witness's own and then those whose leader changed most."""
+        shown = [span for span in timeline.leaders if self.shows(span)]
+        mine = self.about.partition if self.about else ""
+        changes = Counter(span.partition for span in shown if span.from_us >= self.from_us)
+        names = {span.partition: None for span in shown}
+        if self.about and mine:  # what did not change in the window is no part of its story
+            names = {name: None for name in names if name == mine or changes[name]}
+        weighed = sorted(names, key=lambda name: (name != mine, -changes[name], _natural(name)))
+        return sorted(weighed[: self.paper.partitions], key=lambda name: (name != mine, _natural(name)))
+
+    def nodes(self, timeline: Timeline) -> list[int]:
+        """The witness's first; those whose sessions have something to show."""
+        mine = self.about.nodes if self.about else ()
+        shown = {span.node: None for span in timeline.sessions if span.node is not None and self.shows(span)}
+        order = {node: place for place, node in enumerate(mine)}
+        kept = sorted(shown, key=lambda node: (order.get(node, len(order)), node))[: self.paper.nodes]
+        return kept if self.about else sorted(kept)
+
+    def acting(self, timeline: Timeline) -> list[int]:
+        spans = (span for span in timeline.controllers if span.view == "node" and self.shows(span))
+        return sorted({span.node: None for span in spans if span.node is not None})[: self.paper.nodes]
+
+
+def timeline_svg(timeline: Timeline, kinds: Kinds, view: View, *, label: str) -> str:
+    """Faults, controllers, leaders and both views of each session; a lane that has nothing to show is not drawn."""
+    begin, end, paper = view.from_us, min(view.to_us, timeline.to_us), view.paper
+    faults = [fault for fault in timeline.faults if fault.status != SKIPPED and view.shows(fault)]
+    placed = FaultPlaces(begin, end, paper).place(faults)
     rows = 1 + max((row for row, _ in placed), default=-1)
-    partitions = sorted({span.partition for span in timeline.leaders}, key=_natural)
-    nodes = sorted({span.node for span in timeline.sessions if span.node is not None})
-    acting = sorted({span.node for span in timeline.controllers if span.view == "node" and span.node is not None})
+    partitions, nodes, acting = view.partitions(timeline), view.nodes(timeline), view.acting(timeline)
+    letters = int((paper.left - 0.1) / _LETTER)
+    named = any(span.view == "zookeeper" and view.shows(span) for span in timeline.controllers)
     groups = [
         ("FAULTS", [""] * rows),
-        ("CONTROLLER", ["ZooKeeper: /controller", *[f"node {node} acts as it" for node in acting[:_MOST_NODES]]]),
-        ("LEADERS", [short(name, 26) for name in partitions[:_MOST_PARTITIONS]]),
-        ("SESSIONS", [f"node {node}: {view}" for node in nodes[:_MOST_NODES] for view in ("ZooKeeper", "client")]),
+        ("CONTROLLER", [*(["by ZooKeeper"] if named else []), *[f"node {node} says so" for node in acting]]),
+        ("LEADERS", [short(name, letters) for name in partitions]),
+        ("SESSIONS", [f"node {node}: {who}" for node in nodes for who in ("ZooKeeper", "client")]),
     ]
     lanes, height = _lanes(groups)
-    with figure(_WIDTH, height * _ROW + 0.6, left=_LEFT) as axes:
+    with figure(paper.width, height * _ROW + 0.6, left=paper.left) as axes:
         axes.set_xlim(begin / 1e6, max(end, begin + 1) / 1e6)
         axes.set_ylim(-height, 0)
-        gantt = _Gantt(axes, begin, end)  # how the run is taken down after its end is not drawn
-        _label_lanes(axes, groups, lanes)
-        for fault, (row, named) in zip(faults, placed, strict=True):
-            gantt.fault(lanes["FAULTS"][row], fault, kinds, named=named)
-        _draw_controllers(gantt, timeline, lanes["CONTROLLER"], acting)
+        gantt = _Gantt(axes, begin, end, paper)  # how the run is taken down after its end is not drawn
+        _label_lanes(axes, groups, lanes, paper)
+        for fault, (row, labelled) in zip(faults, placed, strict=True):
+            gantt.fault(lanes["FAULTS"][row], fault, kinds, named=labelled)
+        _draw_controllers(gantt, timeline, lanes["CONTROLLER"], acting, named=named)
         _draw_leaders(gantt, timeline, lanes["LEADERS"], partitions)
         _draw_sessions(gantt, timeline, lanes["SESSIONS"], nodes)
-        if at_us is not None:
-            axes.axvline(at_us / 1e6, color=VIOLATED, linewidth=1.2, linestyle=(0, (4, 2)), zorder=7)
+        if view.about is not None:
+            axes.axvline(view.about.at_us / 1e6, color=VIOLATED, linewidth=1.2, linestyle=(0, (4, 2)), zorder=7)
         axes.set_xlabel("seconds from the run's start", fontsize=8)
         return svg(axes, label=label)
 
@@ -206,16 +252,20 @@ def _lanes(groups: Sequence[tuple[str, list[str]]]) -> tuple[dict[str, list[_Lan
     return lanes, y + 0.2
 
 
-def _label_lanes(axes: Axes, groups: Sequence[tuple[str, list[str]]], lanes: Mapping[str, list[_Lane]]) -> None:
+def _label_lanes(
+    axes: Axes, groups: Sequence[tuple[str, list[str]]], lanes: Mapping[str, list[_Lane]], paper: Paper
+) -> None:
     every = [lane for name, _ in groups for lane in lanes[name]]
     axes.set_yticks([lane.y for lane in every], [lane.label for lane in every])
     axes.tick_params(axis="y", length=0)
+    axes.xaxis.set_major_locator(MaxNLocator(paper.ticks))
+    axes.ticklabel_format(axis="x", useOffset=False, style="plain")
     axes.spines["left"].set_visible(False)
     axes.grid(axis="x", color=LINE, linewidth=0.5, zorder=0)
     axes.set_axisbelow(True)
     for name, labels in groups:
         if labels:
-            place = (-_LEFT / (_WIDTH - _LEFT - 0.15) + 0.005, lanes[name][0].y + 0.95)
+            place = (-paper.left / (paper.width - paper.left - 0.15) + 0.005, lanes[name][0].y + 0.95)
             axes.text(
                 *place,
                 name,
@@ -227,16 +277,18 @@ def _label_lanes(axes: Axes, groups: Sequence[tuple[str, list[str]]], lanes: Map
             )
 
 
-def _draw_controllers(gantt: _Gantt, timeline: Timeline, lanes: Sequence[_Lane], acting: Sequence[int]) -> None:
-    named = [span for span in timeline.controllers if span.view == "zookeeper"]
-    for span in named:
-        if gantt.seen(span):
+def _draw_controllers(
+    gantt: _Gantt, timeline: Timeline, lanes: Sequence[_Lane], acting: Sequence[int], *, named: bool
+) -> None:
+    by_zookeeper = [span for span in timeline.controllers if span.view == "zookeeper"]
+    for span in by_zookeeper:
+        if named and gantt.seen(span):
             gantt.block(lanes[0], span, node_colour(span.node), f"node {span.node}, epoch {span.epoch}")
-    for node, lane in zip(acting, lanes[1:], strict=False):
+    for node, lane in zip(acting, lanes[1 if named else 0 :], strict=False):
         for span in (span for span in timeline.controllers if span.view == "node" and span.node == node):
             if gantt.seen(span):
                 gantt.block(lane, span, node_colour(node), f"epoch {span.epoch}", height=0.6)
-            ends = [by.to_us for by in named if by.node == node and by.epoch == span.epoch]
+            ends = [by.to_us for by in by_zookeeper if by.node == node and by.epoch == span.epoch]
             if ends:
                 gantt.disagreement(lane, lane, max(ends), span.to_us)
 
@@ -248,7 +300,7 @@ def _draw_leaders(gantt: _Gantt, timeline: Timeline, lanes: Sequence[_Lane], par
         if lane is None or not gantt.seen(span):
             continue
         if span.leader is None:
-            gantt.block(lane, span, "none", "no leader", hatch="xxx", edge=VIOLATED)
+            gantt.block(lane, span, "none", "no leader", hatch="xxx", edge=SOFT)
         else:
             gantt.block(lane, span, node_colour(span.leader), f"node {span.leader}", edge=TEXT)
 
@@ -269,12 +321,12 @@ def _draw_session(gantt: _Gantt, lane: _Lane, span: Session, node: int) -> None:
     if span.state == "suspended":
         gantt.block(lane, span, "none", "suspended", hatch="////", edge=SOFT)
     elif span.state == "expired":
-        gantt.block(lane, span, "none", "expired", edge=VIOLATED)
+        gantt.block(lane, span, "none", "expired", edge=TEXT)
     else:
         gantt.block(lane, span, node_colour(node), short(span.session, 20))
     if span.ended == "expired" and span.to_us <= gantt.to_us:
         gantt.axes.plot(
-            [span.to_us / 1e6], [lane.y], marker="x", color=VIOLATED, markersize=5.5, markeredgewidth=1.6, zorder=6
+            [span.to_us / 1e6], [lane.y], marker="x", color=TEXT, markersize=5.5, markeredgewidth=1.6, zorder=6
         )
 
 
@@ -298,10 +350,10 @@ def recovery_svg(times: Mapping[str, Sequence[float]], kinds: Kinds) -> str:
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high * 1.05))
     last = max(last, first + 1)
     endless = any(math.isinf(value) for values in times.values() for value in values)
-    with figure(_WIDTH, len(rows) * 0.42 + 0.75, left=2.3) as axes:
+    with figure(WIDE.width, len(rows) * 0.42 + 0.75, left=2.3) as axes:
         edge = 10.0**last
         axes.set_xscale("log")
-        axes.set_xlim(10.0**first * 0.9, edge * (3 if endless else 1.1))
+        axes.set_xlim(10.0**first * 0.9, edge * (9 if endless else 1.1))
         axes.set_ylim(-len(rows) + 0.5, 0.5)
         for index, (name, values) in enumerate(rows):
             kind = name.partition(":")[0]
@@ -309,7 +361,7 @@ def recovery_svg(times: Mapping[str, Sequence[float]], kinds: Kinds) -> str:
             points = _spread(sorted(values))
             heights = [-index + 0.24 * (number % 5 - 2) / 2 for number in range(len(points))]
             inner = [(max(p, _LEAST_US) / 1e6, h) for p, h in zip(points, heights, strict=True) if not math.isinf(p)]
-            outer = [(edge * 2, h) for p, h in zip(points, heights, strict=True) if math.isinf(p)]
+            outer = [(edge * 4, h) for p, h in zip(points, heights, strict=True) if math.isinf(p)]
             for marker, places in (("o", inner), (">", outer)):
                 axes.plot(
                     [x for x, _ in places], [y for _, y in places], marker, markersize=5.5,
@@ -319,7 +371,7 @@ def recovery_svg(times: Mapping[str, Sequence[float]], kinds: Kinds) -> str:
         axes.set_yticks([-index for index in range(len(rows))], [f"{short(name, 30)}  n={len(v)}" for name, v in rows])
         ticks = [10.0**power for power in range(first, last + 1)]
         axes.set_xticks(
-            [*ticks, *([edge * 2] if endless else [])], [*map(_second, ticks), *(["no end seen"] if endless else [])]
+            [*ticks, *([edge * 4] if endless else [])], [*map(_second, ticks), *(["no end seen"] if endless else [])]
         )
         axes.minorticks_off()
         axes.tick_params(axis="y", length=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,8 @@ from kcontroller_reports.page import page_html
 from kcontroller_reports.scan import Place
 from kcontroller_reports.summary import Summary, summarize
 from kcontroller_reports.summary_json import summary_json
-from kcontroller_reports.tables import Tables, build_tables, read_runs, verdict, without_duplicates
+from kcontroller_reports.tables import Tables, build_tables, read_runs, verdict, without_duplicates, write_inputs
+from kcontroller_reports.words import counted
 from pytest_kcontroller.errors import UsageError
 
 #: What a report consists of; anything else in a directory is somebody's, and keeps it from being replaced.
@@ -36,7 +37,7 @@ class Report:
 
 
 def check_output(out: Path) -> None:
-    """Raises UsageError if writing to `out` would replace anything but an older report."""
+    """Raises UsageError, before any work, if `out` would replace anything but an older report or cannot be written."""
     if out.is_symlink() or (out.exists() and not out.is_dir()):
         raise UsageError("not a directory", where=str(out), hint="name another one with -o")
     strangers = sorted({entry.name for entry in out.iterdir()} - _PARTS) if out.exists() else []
@@ -46,35 +47,53 @@ def check_output(out: Path) -> None:
             where=str(out),
             hint="name a new directory, or one with an older report, with -o",
         )
+    above = next(folder for folder in (out.absolute().parent, *out.absolute().parents) if folder.exists())
+    try:
+        Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=above)).rmdir()
+    except OSError as failed:
+        raise UsageError(
+            f"nothing can be written there ({failed.strerror})", where=str(above), hint="name another place with -o"
+        ) from None
 
 
-def write_report(spark: SparkSession, places: Sequence[Place], out: Path) -> Report:
+def write_report(
+    spark: SparkSession,
+    places: Sequence[Place],
+    out: Path,
+    remarks: Sequence[str] = (),
+    progress: Callable[[str], None] = lambda _: None,
+) -> Report:
     """Reads the runs at `places` (at least one) and writes the report to `out`.
 
-    The new report takes the place of an older one only when it is complete. Raises UsageError as `check_output` does.
+    `remarks`: what was said when they were looked for; the report says it too. `progress` is told what begins. The new
+    report takes the place of an older one only when it is complete. Raises UsageError as `check_output` does.
     """
     check_output(out)
     out.parent.mkdir(parents=True, exist_ok=True)
-    rows = read_runs(spark, places).transform(without_duplicates).persist()
+    unfinished = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     try:
-        remarks = _remarks(rows)
+        made = unfinished / "report"
+        made.mkdir(mode=0o755)
+        progress(f"reading {counted(len(places), 'run')}")
+        inputs = unfinished / "inputs.jsonl"
+        write_inputs(places, inputs)
+        rows = read_runs(spark, inputs).transform(without_duplicates).persist()
+        said = _remarks(rows)
         tables = build_tables(rows.where("copy_of is null"))
-        summary = summarize(tables)
+        summary = summarize(tables, (*remarks, *said))
         block = make_block(summary)
-        unfinished = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
-        try:
-            unfinished.chmod(0o755)
-            (unfinished / PAGE).write_text(page_html(summary, block), encoding="utf-8")
-            (unfinished / MARKDOWN).write_text(report_md(summary, block), encoding="utf-8")
-            (unfinished / JUNIT).write_bytes(junit_xml(summary))
-            (unfinished / SUMMARY).write_text(summary_json(summary, block), encoding="utf-8")
-            _write_tables(tables, unfinished / TABLES)
-            _replace(out, unfinished)
-        finally:
-            shutil.rmtree(unfinished, ignore_errors=True)
-    finally:
+        progress("drawing the page")
+        (made / PAGE).write_text(page_html(summary, block), encoding="utf-8")
+        (made / MARKDOWN).write_text(report_md(summary, block), encoding="utf-8")
+        (made / JUNIT).write_bytes(junit_xml(summary))
+        (made / SUMMARY).write_text(summary_json(summary, block), encoding="utf-8")
+        progress("writing the tables")
+        _write_tables(tables, made / TABLES)
         rows.unpersist()
-    return Report(page=out / PAGE, summary=summary, block=block, remarks=remarks)
+        _replace(out, made, unfinished / "older")
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return Report(page=out / PAGE, summary=summary, block=block, remarks=said)
 
 
 def _remarks(rows: DataFrame) -> tuple[str, ...]:
@@ -100,17 +119,14 @@ def _write_tables(tables: Tables, folder: Path) -> None:
         shutil.rmtree(parts)
 
 
-def _replace(out: Path, new: Path) -> None:
-    """Puts `new` where `out` is; an older report is back if that fails."""
+def _replace(out: Path, new: Path, older: Path) -> None:
+    """Puts `new` where `out` is, which goes to `older`; it is back if that fails."""
     if not out.exists():
         new.rename(out)
         return
-    old = Path(tempfile.mkdtemp(prefix=f".{out.name}-old-", dir=out.parent))
-    out.rename(old / "report")
+    out.rename(older)
     try:
         new.rename(out)
     except OSError:
-        (old / "report").rename(out)
+        older.rename(out)
         raise
-    finally:
-        shutil.rmtree(old, ignore_errors=True)

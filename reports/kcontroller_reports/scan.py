@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_kcontroller.errors import UsageError
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A run directory: `path` is absolute and free of links, `shown` is how the person would write it."""
+    """A run directory: `path` is absolute and free of links, `shown` is how the person would write it.
+
+    `trouble`: which of its files cannot be read, so that its verdict cannot be looked into.
+    """
 
     path: str
     shown: str
+    trouble: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,26 +33,29 @@ class Found:
 
 
 def find_runs(directories: Iterable[Path]) -> Found:
-    """Looks through `directories` and everything below them; never raises for what it finds there."""
+    """Looks through `directories` and everything below them; never raises for what it finds there.
+
+    Raises UsageError: one of them is no directory.
+    """
     places: dict[str, Place] = {}
     remarks: list[str] = []
-    for top in directories:
-        if not top.exists():
-            remarks.append(f"{top}: there is no such directory; it was left out")
-            continue
+    tops = list(directories)
+    for top in tops:
         if not top.is_dir():
-            remarks.append(f"{top}: not a directory; it was left out")
-            continue
-        here = [_place(folder, remarks) for folder in _run_directories(top, remarks)]
+            what = "this is not a directory" if top.exists() else "there is no such directory"
+            raise UsageError(what, where=str(top), hint="name directories that hold runs, at any depth")
+    for top in tops:
+        here = _run_directories(top, remarks)
         if not here:
             remarks.append(f"{top}: holds no run (no run.json in it or below it)")
-        for place in here:
-            if place is None:
+        for folder in here:
+            path = str(folder.resolve())
+            if path in places:
+                remarks.append(f"{folder}: given twice; counted once")
                 continue
-            if place.path in places:
-                remarks.append(f"{place.shown}: given twice; counted once")
-            else:
-                places[place.path] = place
+            odd, trouble = _odd_history(folder / "history")
+            remarks.extend(odd)
+            places[path] = Place(path=path, shown=str(folder), trouble=trouble)
     return Found(places=tuple(places[path] for path in sorted(places)), remarks=tuple(remarks))
 
 
@@ -65,24 +76,41 @@ def _run_directories(top: Path, remarks: list[str]) -> list[Path]:
     return found
 
 
-def _place(folder: Path, remarks: list[str]) -> Place | None:
-    try:
-        with (folder / "run.json").open("rb"):
-            remarks.extend(_cut_lines(folder))
-            return Place(path=str(folder.resolve()), shown=str(folder))
-    except OSError as error:
-        remarks.append(f"{folder / 'run.json'}: cannot be read ({error.strerror}); its run was left out")
-        return None
+def _odd_history(history: Path) -> tuple[list[str], str | None]:
+    """A sentence for each thing in a history that is no event, and what cannot be read at all.
 
-
-def _cut_lines(folder: Path) -> list[str]:
-    """One sentence for each history whose last line a killed writer left half."""
-    found = []
-    for path in sorted((folder / "history").glob("*.jsonl")):
-        data = path.read_bytes()
-        if data and not data.endswith(b"\n"):
-            number = data.count(b"\n") + 1
+    A report is made of what was judged; but who looks there for what happened must know that it is not all there.
+    """
+    files = sorted(history.glob("*.jsonl"))
+    found, trouble = [], None
+    if not files:
+        found.append(f"{history}: there is no history in it; what its run was judged by is gone")
+    for path in files:
+        try:
+            data = path.read_bytes()
+        except OSError as failed:
+            trouble = f"{history.name}/{path.name} cannot be read ({failed.strerror})"
+            continue
+        lines = data.split(b"\n")
+        last = lines.pop()
+        if last:
             found.append(
-                f"{path}:{number}: the last line is cut in half, by a writer that was killed; it counts as not there"
+                f"{path}:{len(lines) + 1}: the last line is cut in half, by a writer that was killed; it counts as not there"
             )
-    return found
+        odd = [number for number, line in enumerate(lines, start=1) if not _USUAL.match(line) and not _is_event(line)]
+        more = f", nor {'is one more line' if len(odd) == 2 else f'are {len(odd) - 1} more'}" if len(odd) > 1 else ""
+        found += [f"{path}:{odd[0]}: is no history event{more}"] if odd else []
+    return found, trouble
+
+
+#: How our own writers begin a line: most lines need no second look.
+_USUAL = re.compile(rb'\{"writer":"[^"\\]*","seq":\d+,"t_us":-?\d+,"kind":"[^"\\]*"[,}]')
+
+
+def _is_event(line: bytes) -> bool:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    numbers = isinstance(value, dict) and all(type(value.get(name)) is int for name in ("seq", "t_us"))
+    return numbers and {"writer", "kind"} <= value.keys()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql.types import ArrayType, LongType, MapType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, BooleanType, LongType, MapType, StringType, StructField, StructType
 
 
 def _fields(**types: object) -> list[StructField]:
@@ -43,15 +43,21 @@ RUN_JSON: Final = StructType(
     ]
 )
 
-_PART: Final = StructType(_fields(verdict=_TEXT, detail=_TEXT))
+#: The parts of a verdict, in their order.
+PARTS: Final = ("injected", "operations", "observed", "invariants", "healed")
+_PART: Final = StructType(_fields(verdict=_TEXT, detail=_TEXT, count=_NUMBER, of=_NUMBER))
 
 VERDICTS_JSON: Final = StructType(
     [
-        *_fields(schema=_NUMBER, overall=_TEXT, overloaded=ArrayType(_TEXT), expected=ArrayType(_TEXT)),
-        StructField(
-            "parts",
-            StructType(_fields(injected=_PART, operations=_PART, observed=_PART, invariants=_PART, healed=_PART)),
+        *_fields(
+            schema=_NUMBER,
+            overall=_TEXT,
+            ended=BooleanType(),
+            overloaded=ArrayType(_TEXT),
+            expected=ArrayType(_TEXT),
+            notes=ArrayType(_TEXT),
         ),
+        StructField("parts", StructType(_fields(**dict.fromkeys(PARTS, _PART)))),
         StructField(
             "faults",
             ArrayType(
@@ -86,6 +92,7 @@ VERDICTS_JSON: Final = StructType(
                         seen=_TEXT,
                         where=_TEXT,
                         witness=_TEXT,
+                        began_us=_NUMBER,
                     )
                 )
             ),
@@ -130,18 +137,19 @@ VERDICTS_JSON: Final = StructType(
 
 # --- tables -----------------------------------------------------------------------------------------------------
 
-#: Every table begins with these: which run a row belongs to.
-RUN_KEY: Final = StructType(_fields(campaign=_TEXT, seed=_NUMBER, run=_TEXT, directory=_TEXT))
+#: Every table begins with these: which run a row belongs to, and what ran there (backend, mutant, selectors, commit ...):
+#: figures of different setups are never one figure.
+RUN_KEY: Final = StructType(_fields(campaign=_TEXT, seed=_NUMBER, run=_TEXT, directory=_TEXT, setup=_TEXT))
 
 RUNS: Final = StructType(
     [
         *RUN_KEY.fields,
         *_fields(
             verdict=_TEXT,
-            injected=_TEXT,
-            observed=_TEXT,
-            invariants=_TEXT,
-            healed=_TEXT,
+            **dict.fromkeys(PARTS, _TEXT),
+            **{f"{part}_{what}": _NUMBER for part in PARTS for what in ("count", "of")},
+            notes=_TEXT,
+            unfinished=BooleanType(),
             known=_TEXT,
             detail=_TEXT,
             damage=_TEXT,
@@ -213,6 +221,7 @@ INVARIANTS: Final = StructType(
             seen=_TEXT,
             where=_TEXT,
             witness=_TEXT,
+            began_us=_NUMBER,
         ),
     ]
 )

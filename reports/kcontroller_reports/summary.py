@@ -1,21 +1,32 @@
 """What a report says, as one value: computed once by Spark, drawn twice (terminal and page).
 
-Times are microseconds. A recovery without an end is infinite, so that it is the largest instead of missing.
+Times are microseconds. A recovery without an end is infinite, so that it is the largest instead of missing. No figure is
+over more than one setup (backend, mutant, selectors, commit ...): each row says whose it is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
-from kcontroller_reports.tables import PARTS, VERDICTS, Tables
+from kcontroller_reports.failures import Failure, failures
+from kcontroller_reports.figures import (
+    fault_kind_rows,
+    fault_name,
+    fault_trouble_rows,
+    invariant_rows,
+    recovery_rows,
+)
+from kcontroller_reports.tables import PARTS, Tables
+from kcontroller_reports.words import SKIPPED
 
-#: From how many values on a percentile says something; below, only the largest value is shown, with n.
-NEEDED_FOR_P50, NEEDED_FOR_P95, NEEDED_FOR_P99 = 3, 20, 100
-#: So many failures are told in full, and so many faults are listed one by one; the tables have all.
-SHOWN_FAILURES, SHOWN_FAULTS = 10, 200
+#: So many failures are told in full; the tables have all.
+SHOWN_FAILURES = 10
+#: How a run came out: its verdict, and apart from `unknown` that it was killed, interrupted, or is still going on.
+OUTCOMES = ("violated", "unknown", "environment", "unfinished", "held")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +35,10 @@ class Run:
     seed: int | None
     run: str
     directory: str
+    setup: str
     verdict: str
-    injected: str | None
-    observed: str | None
-    invariants: str | None
-    healed: str | None
+    parts: dict[str, str | None]
+    unfinished: bool
     known: str | None  # why its violations are expected, from the campaign file
     reason: str | None  # damage, or what the parts of the verdict say
     overloaded: int  # sessions that ZooKeeper gave up without a fault on them
@@ -45,32 +55,26 @@ class Run:
     mutant: str | None
     noop_fault: str | None
     commit: str | None
+    started: str | None
+    ended: str | None
     duration_us: int | None
+
+    @property
+    def outcome(self) -> str:
+        return "unfinished" if self.verdict == "unknown" and self.unfinished else self.verdict
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """Runs that did not hold for one cause, with the first of them as the example."""
+class Setup:
+    """What some runs had in common that figures depend on. `label` has only what tells it from the others in the report."""
 
-    verdict: str
-    cause: str
-    runs: int
-    known: int  # in so many of them it is expected
-    campaign: str
-    campaign_file: str | None
-    seed: int | None
-    run: str
-    directory: str
-    backend: str | None
-    mutant: str | None
-    noop_fault: str | None
-    expected: str | None
-    seen: str | None
-    where: str | None
-    kind: str | None
-    witness: str | None
-    parts: dict[str, str | None]
-    faults: tuple[str, ...]
+    name: str
+    label: str
+    altered: bool  # with a mutant, or without a fault: what fails there was made to fail
+    runs: tuple[Run, ...]
+
+    def count(self, outcome: str) -> int:
+        return sum(run.outcome == outcome for run in self.runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,17 +94,24 @@ class Fault:
     healed_us: int | None
 
     @property
+    def skipped(self) -> bool:
+        """It had nothing to hit, and counts neither as done nor as failed."""
+        return self.status == SKIPPED
+
+    @property
     def failed(self) -> bool:
         """It was not applied, not observed or not healed; one that nobody observed is healed all the same."""
-        return bool(self.why) or (self.status or "").startswith("not-")
+        return not self.skipped and (bool(self.why) or (self.status or "").startswith("not-"))
 
 
 @dataclass(frozen=True, slots=True)
 class FaultKind:
     """How often a kind of fault was asked for and worked, and what it took until it was applied and seen."""
 
+    setup: str
     fault: str
     asked: int
+    skipped: int
     applied: int
     observed: int
     healed: int
@@ -109,11 +120,16 @@ class FaultKind:
     observe_p50_us: int | None
     observe_max_us: int | None
 
+    @property
+    def failed(self) -> int:
+        return self.asked - self.skipped - min(self.applied, self.observed, self.healed)
+
 
 @dataclass(frozen=True, slots=True)
 class FaultTrouble:
     """Faults that failed in one way for one reason, with the first run of them."""
 
+    setup: str
     fault: str
     why: str
     n: int
@@ -124,6 +140,7 @@ class FaultTrouble:
 class Recovery:
     """Recovery of one kind of fault: `n` times, of which `endless` were not seen to end; `idle`: nothing was lost."""
 
+    setup: str
     fault: str
     n: int
     endless: int
@@ -137,6 +154,7 @@ class Recovery:
 
 @dataclass(frozen=True, slots=True)
 class Invariant:
+    setup: str
     invariant: str
     kind: str | None
     runs: int
@@ -150,217 +168,115 @@ class Invariant:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
+    """Every list is in a stable order, what is worst first."""
+
     runs: tuple[Run, ...]
     failures: tuple[Failure, ...]
     recovery: tuple[Recovery, ...]
     invariants: tuple[Invariant, ...]
     fault_kinds: tuple[FaultKind, ...]
     fault_troubles: tuple[FaultTrouble, ...]
-    faults: tuple[Fault, ...]  # the failed ones first, at most SHOWN_FAULTS
-    fault_count: int
     failure_faults: dict[str, tuple[Fault, ...]]  # of the first SHOWN_FAILURES examples, by directory
+    remarks: tuple[str, ...] = ()  # what was odd about files and directories
 
-    def count(self, verdict: str) -> int:
-        return sum(run.verdict == verdict for run in self.runs)
+    def count(self, outcome: str) -> int:
+        return sum(run.outcome == outcome for run in self.runs)
 
     @property
     def known(self) -> int:
         """Runs that are violated as their campaign file expects."""
         return sum(run.known is not None for run in self.runs)
 
+    @property
+    def setups(self) -> tuple[Setup, ...]:
+        """The code as it is before mutants."""
+        return setups(self.runs)
 
-def summarize(tables: Tables) -> Summary:
-    """Runs the aggregations; every list has a stable order."""
-    failures = tuple(_failure(row) for row in _ordered_failures(failure_rows(tables).collect()))
-    named = tables.faults.transform(named_faults)
-    kinds = tuple(FaultKind(**row.asDict()) for row in _collect(named.transform(fault_kind_rows), "fault"))
+
+_DIFFERENCES = ("backend", "mutant", "noop_fault", "selectors", "assignment", "commit")
+_SAID = {
+    "mutant": "mutant ",
+    "noop_fault": "without the fault ",
+    "selectors": "selectors ",
+    "assignment": "assignment ",
+}
+_SAID |= {"commit": "commit "}
+
+
+def setups(runs: Sequence[Run]) -> tuple[Setup, ...]:
+    """The setups of these runs. Their labels are empty if there is only one."""
+    groups: dict[str, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(run.setup, []).append(run)
+    samples = [group[0] for group in groups.values()]
+    differ = [name for name in _DIFFERENCES if len({getattr(run, name) for run in samples}) > 1]
+    if len({run.commit for run in samples if run.commit}) < 2 and len(
+        {_label(run, differ[:-1]) for run in samples}
+    ) == len(samples):
+        differ = [name for name in differ if name != "commit"]  # the only one that is known tells nobody from another
+    found = [
+        Setup(name, _label(group[0], differ), bool(group[0].mutant or group[0].noop_fault), tuple(group))
+        for name, group in groups.items()
+    ]
+    return tuple(sorted(found, key=lambda one: (one.altered, one.name)))
+
+
+def _label(run: Run, differ: Sequence[str]) -> str:
+    if not differ:
+        return ""
+    values = {name: getattr(run, name) for name in ("backend", *(name for name in differ if name != "backend"))}
+    words = [
+        f"{_SAID.get(name, '')}{value[:10] if name == 'commit' else value}" for name, value in values.items() if value
+    ]
+    return " · ".join(words) or "a run that does not say what it was"
+
+
+def summarize(tables: Tables, remarks: Sequence[str] = ()) -> Summary:
+    """Runs the aggregations."""
+    found = failures(tables)
     return Summary(
-        runs=tuple(
-            Run(**row.asDict())
-            for row in _collect(tables.runs.transform(run_rows), "campaign", "seed", "run", "directory")
-        ),
-        failures=failures,
-        recovery=tuple(_recovery(row) for row in _collect(tables.faults.transform(recovery_rows), "fault")),
-        invariants=tuple(
-            Invariant(**row.asDict()) for row in _collect(tables.invariants.transform(invariant_rows), "invariant")
-        ),
-        fault_kinds=kinds,
-        fault_troubles=tuple(
-            FaultTrouble(**row.asDict()) for row in _collect(named.transform(fault_trouble_rows), "fault", "why")
-        ),
-        faults=tuple(_fault(row) for row in _listed(named).limit(SHOWN_FAULTS).collect()),
-        fault_count=sum(kind.asked for kind in kinds),
-        failure_faults=_failure_faults(named, [failure.directory for failure in failures[:SHOWN_FAILURES]]),
-    )
+        runs=tuple(_run(row) for row in _collect(tables.runs.transform(run_rows), "campaign", "seed", "run", "directory")),
+        failures=found,
+        recovery=tuple(_recovery(row) for row in _collect(tables.faults.transform(recovery_rows), "setup", "fault")),
+        invariants=tuple(sorted(
+            (Invariant(**row.asDict()) for row in tables.invariants.transform(invariant_rows).collect()),
+            key=lambda row: (row.setup, -row.violated, -row.unknown, -row.never, row.invariant),
+        )),
+        fault_kinds=tuple(sorted(
+            (FaultKind(**row.asDict()) for row in tables.faults.transform(fault_kind_rows).collect()),
+            key=lambda row: (row.setup, -row.failed, row.fault),
+        )),
+        fault_troubles=tuple(sorted(
+            (FaultTrouble(**row.asDict()) for row in tables.faults.transform(fault_trouble_rows).collect()),
+            key=lambda row: (row.setup, -row.n, row.fault, row.why),
+        )),
+        failure_faults=_failure_faults(tables.faults, [failure.directory for failure in found[:SHOWN_FAILURES]]),
+        remarks=tuple(remarks),
+    )  # fmt: skip
 
 
 def run_rows(runs: DataFrame) -> DataFrame:
     """The columns of the page."""
     return runs.select(
-        "campaign", "seed", "run", "directory", "verdict", "injected", "observed", "invariants", "healed", "known",
+        "campaign", "seed", "run", "directory", "setup", "verdict", F.struct(*PARTS).alias("parts"), "unfinished", "known",
         F.coalesce("damage", "detail").alias("reason"),
         F.coalesce("overloaded", F.lit(0)).alias("overloaded"), "backend", "zookeeper", "kcontroller", "python", "java",
-        "cpus", "system", "selectors", "assignment", "campaign_file", "mutant", "noop_fault", "commit", "duration_us",
+        "cpus", "system", "selectors", "assignment", "campaign_file", "mutant", "noop_fault", "commit", "started", "ended",
+        "duration_us",
     )  # fmt: skip
 
 
-def failure_rows(tables: Tables) -> DataFrame:
-    """One row per verdict and cause: how many runs, and as the example the first one, of those whose files are whole if
-    there is one."""
-    broken = tables.invariants.where(F.col("verdict") == "violated").select(
-        "directory", "invariant", "expected", "seen", "where", "kind", "witness"
-    )
-    faults = tables.faults.transform(faults_of_run)
-    cause = F.when(F.col("verdict") == "violated", F.coalesce("invariant", "detail")).otherwise(
-        F.coalesce("damage", "detail")
-    )
-    example = [
-        "campaign", "seed", "run", "directory", "campaign_file", "backend", "mutant", "noop_fault",
-        "expected", "seen", "where", "kind", "witness", "parts", "faults",
-    ]  # fmt: skip
-    parts = F.struct(*[F.col(name) for name in PARTS])
-    return (
-        tables.runs.where(F.col("verdict") != "held")
-        # In a run that is not violated a broken liveness invariant is no finding: its environment failed.
-        .join(broken.withColumn("verdict", F.lit("violated")), ["directory", "verdict"], "left")
-        .join(faults, "directory", "left")
-        .withColumn("parts", parts)
-        .withColumn("cause", F.coalesce(cause, F.lit("the run does not say why")))
-        .groupBy("verdict", "cause")
-        .agg(
-            F.count_distinct("directory").alias("runs"),
-            F.count_distinct(F.when(F.col("known").isNotNull(), F.col("directory"))).alias("known"),
-            F.min(F.struct(F.col("damage").isNotNull().alias("damaged"), *example)).alias("first"),
-        )
-        .select("verdict", "cause", "runs", "known", *(f"first.{name}" for name in example))
-    )
-
-
-def faults_of_run(faults: DataFrame) -> DataFrame:
-    """`faults` of each run in the order in which they were asked for: `kill(node 1)`."""
-    name = F.concat(
-        _fault_name(), F.when(F.col("node").isNotNull(), F.concat(F.lit(" (node "), "node", F.lit(")"))).otherwise("")
-    )
-    return (
-        faults.groupBy("directory")
-        .agg(F.array_sort(F.collect_list(F.struct("asked_us", "fault", name.alias("name")))).alias("all"))
-        .select("directory", F.transform("all", lambda fault: fault["name"]).alias("faults"))
-    )
-
-
-def recovery_rows(faults: DataFrame) -> DataFrame:
-    """One row per kind and mode of fault. What the run says of its recoveries stands: yes, no, nothing to recover."""
-    ended = F.col("recovery_us").isNotNull()
-    by_now = F.coalesce("recovered", F.when(ended, F.lit("yes")).otherwise("no"))
-    recovered = F.when(F.col("start_us").isNotNull(), by_now)
-    took = F.when(ended & (recovered == "yes"), F.col("recovery_us").cast("double")).when(
-        recovered != "nothing to recover", F.lit(float("inf"))
-    )
-    return (
-        faults.withColumns({"fault": _fault_name(), "recovered": recovered, "took": took})
-        .groupBy("fault")
-        .agg(
-            F.count("took").alias("n"),
-            F.count_if(F.col("took") == float("inf")).alias("endless"),
-            F.count_if(F.col("recovered") == "nothing to recover").alias("idle"),
-            # Observed values (nearest rank), exact: with few values an interpolated one would be invented.
-            *[
-                F.expr(f"percentile_disc({part}) WITHIN GROUP (ORDER BY took)").alias(name)
-                for name, part in _PERCENTILES
-            ],
-            F.max("took").alias("max_us"),
-            F.sort_array(F.collect_list("took")).alias("times"),
-        )
-        .where((F.col("n") > 0) | (F.col("idle") > 0))
-        .select(
-            "fault",
-            "n",
-            "endless",
-            "idle",
-            F.when(F.col("n") >= NEEDED_FOR_P50, F.col("p50")).alias("p50_us"),
-            F.when(F.col("n") >= NEEDED_FOR_P95, F.col("p95")).alias("p95_us"),
-            F.when(F.col("n") >= NEEDED_FOR_P99, F.col("p99")).alias("p99_us"),
-            "max_us",
-            "times",
-        )
-    )
-
-
-_PERCENTILES = (("p50", 0.5), ("p95", 0.95), ("p99", 0.99))
 _FAULT = (
     "directory", "fault", "name", "target", "node", "status", "why", "asked_us", "applied_us", "observed_us", "healed_us",
 )  # fmt: skip
 
 
-def named_faults(faults: DataFrame) -> DataFrame:
-    """The columns of a listed fault; `name` is its kind and mode."""
-    return faults.withColumn("name", _fault_name()).select(*_FAULT)
-
-
-def _reason() -> Column:
-    return F.when(F.col("why") != "", F.col("why"))
-
-
-def _failed() -> Column:
-    """As `Fault.failed`."""
-    return _reason().isNotNull() | F.coalesce(F.col("status").startswith("not-"), F.lit(False))
-
-
-def _listed(named: DataFrame) -> DataFrame:
-    """The failed ones first, then by run and time."""
-    return named.orderBy(_failed().desc(), "directory", "asked_us", "fault", "node")
-
-
-def fault_kind_rows(named: DataFrame) -> DataFrame:
-    """One row per kind and mode: how many were asked for, applied, observed and healed, and the delays."""
-    apply, observe = F.col("applied_us") - F.col("asked_us"), F.col("observed_us") - F.col("applied_us")
-    delays = [("apply", apply), ("observe", observe)]
-    return (
-        named.withColumns({f"{name}_us": delay for name, delay in delays})
-        .groupBy(F.col("name").alias("fault"))
-        .agg(
-            F.count("*").alias("asked"),
-            *[F.count(f"{step}_us").alias(step) for step in ("applied", "observed", "healed")],
-            *[
-                F.expr(f"{percentile} WITHIN GROUP (ORDER BY {name}_us)").cast("bigint").alias(f"{name}_{column}_us")
-                for name, _ in delays
-                for column, percentile in (("p50", "percentile_disc(0.5)"), ("max", "percentile_disc(1.0)"))
-            ],
-        )
+def _failure_faults(faults: DataFrame, directories: list[str]) -> dict[str, tuple[Fault, ...]]:
+    of_them = faults.where(F.col("directory").isin(directories)).withColumn("name", fault_name()).select(*_FAULT)
+    found = sorted(
+        (Fault(**row.asDict()) for row in of_them.collect()), key=lambda fault: (fault.asked_us or 0, fault.fault)
     )
-
-
-def fault_trouble_rows(named: DataFrame) -> DataFrame:
-    """One row per kind and reason of failing."""
-    return (
-        named.where(_failed())
-        .groupBy(F.col("name").alias("fault"), F.coalesce(_reason(), F.col("status")).alias("why"))
-        .agg(F.count("*").alias("n"), F.min("directory").alias("directory"))
-    )
-
-
-def invariant_rows(invariants: DataFrame) -> DataFrame:
-    """One row per invariant: in how many runs it held, and what it had to go on."""
-
-    never = F.coalesce("checks", F.lit(1)) == 0
-    verdict = F.when(never & F.col("verdict").isin("held", "never exercised"), "never").otherwise(F.col("verdict"))
-    names = ("held", "violated", "unknown", "never")
-    return (
-        invariants.withColumn("verdict", verdict)
-        .groupBy("invariant")
-        .agg(
-            F.min("kind").alias("kind"),
-            F.count("*").alias("runs"),
-            *[F.count_if(F.col("verdict") == name).alias(name) for name in names],
-            F.coalesce(F.sum("checks"), F.lit(0)).alias("checks"),
-            *[F.min(F.when(F.col("verdict") == name, F.col("directory"))).alias(f"in_{name}") for name in names[1:3]],
-        )
-        .select("invariant", "kind", "runs", *names, "checks", F.coalesce("in_violated", "in_unknown").alias("example"))
-    )
-
-
-def _fault_name() -> Column:
-    return F.concat_ws(":", "kind", "mode")
+    return {directory: tuple(f for f in found if f.directory == directory) for directory in directories}
 
 
 def _collect(rows: DataFrame, *keys: str) -> list[Row]:
@@ -368,34 +284,9 @@ def _collect(rows: DataFrame, *keys: str) -> list[Row]:
     return sorted(rows.collect(), key=lambda row: [(row[key] is not None, row[key]) for key in keys])
 
 
-def _ordered_failures(rows: list[Row]) -> list[Row]:
-    """What is expected in all its runs comes after what is not, and what should have come about in the end (liveness) after
-    what must never happen: it is often the consequence."""
-
-    def weight(row: Row) -> tuple[int, bool, bool, int, str]:
-        known, liveness = row["known"] == row["runs"], row["kind"] == "liveness"
-        return VERDICTS.index(row["verdict"]), known, liveness, -row["runs"], row["cause"]
-
-    return sorted(rows, key=weight)
-
-
-def _failure(row: Row) -> Failure:
-    return Failure(**{**row.asDict(), "faults": tuple(row["faults"] or ()), "parts": row["parts"].asDict()})
+def _run(row: Row) -> Run:
+    return Run(**{**row.asDict(), "parts": row["parts"].asDict()})
 
 
 def _recovery(row: Row) -> Recovery:
     return Recovery(**{**row.asDict(), "times": tuple(row["times"])})
-
-
-def _fault(row: Row) -> Fault:
-    return Fault(**row.asDict())
-
-
-def _failure_faults(named: DataFrame, directories: list[str]) -> dict[str, tuple[Fault, ...]]:
-    found = [_fault(row) for row in _listed(named.where(F.col("directory").isin(directories))).collect()]
-    return {
-        directory: tuple(
-            sorted((f for f in found if f.directory == directory), key=lambda f: (f.asked_us or 0, f.fault))
-        )
-        for directory in directories
-    }

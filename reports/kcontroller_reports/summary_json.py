@@ -8,8 +8,8 @@ from dataclasses import asdict
 from typing import Any
 
 from kcontroller_reports.block import Block
-from kcontroller_reports.summary import Recovery, Run, Summary
-from kcontroller_reports.tables import PARTS, VERDICTS
+from kcontroller_reports.summary import OUTCOMES, Recovery, Run, Summary
+from kcontroller_reports.tables import VERDICTS
 
 SCHEMA_VERSION = 1
 
@@ -18,14 +18,20 @@ def summary_json(summary: Summary, block: Block) -> str:
     """The file. Texts stand as they were found: whoever shows them escapes them."""
     value = {
         "schema": SCHEMA_VERSION,
-        "verdict": block.verdicts[0][0],
+        "verdict": _verdict(summary),
         "runs": {
             "total": len(summary.runs),
             "known": summary.known,
-            **{name: summary.count(name) for name in VERDICTS},
+            **{outcome: summary.count(outcome) for outcome in OUTCOMES},
         },
+        "setups": [
+            {"name": one.name, "total": len(one.runs), **{outcome: one.count(outcome) for outcome in OUTCOMES}}
+            for one in summary.setups
+        ],
+        "remarks": list(summary.remarks),
         "failures": [
             {
+                "setup": failure.setup,
                 "verdict": failure.verdict,
                 "cause": failure.cause,
                 "runs": failure.runs,
@@ -33,7 +39,9 @@ def summary_json(summary: Summary, block: Block) -> str:
                 "example": {name: getattr(failure, name) for name in ("campaign", "seed", "run", "directory")},
                 **{name: getattr(failure, name) for name in ("expected", "seen", "where")},
                 "witness": _witness(failure.witness),
+                "began_us": failure.began_us,
                 "faults": list(failure.faults),
+                "consequences": [asdict(one) for one in failure.consequences],
                 "replay": lines.command,
             }
             for failure, lines in zip(summary.failures, block.failures, strict=True)
@@ -61,9 +69,24 @@ def _recovery(row: Recovery) -> dict[str, Any]:
     """A percentile that is no time (its recovery was not seen to end) is null, as is one that needs more values."""
     times = {name: getattr(row, name) for name in ("p50_us", "p95_us", "p99_us", "max_us")}
     finite = {name: None if us is None or math.isinf(us) else int(us) for name, us in times.items()}
-    return {"fault": row.fault, "n": row.n, "not_ended": row.endless, "nothing_to_recover": row.idle, **finite}
+    return {
+        "setup": row.setup,
+        "fault": row.fault,
+        "n": row.n,
+        "not_ended": row.endless,
+        "nothing_to_recover": row.idle,
+        **finite,
+    }
 
 
 def _run(run: Run) -> dict[str, Any]:
-    names = ("campaign", "seed", "run", "directory", "verdict", "known", "reason", "commit", "mutant", "duration_us")
-    return {**{name: getattr(run, name) for name in names}, "parts": {part: getattr(run, part) for part in PARTS}}
+    names = (
+        "campaign", "seed", "run", "directory", "setup", "verdict", "unfinished", "known", "reason", "commit", "mutant",
+        "started", "duration_us",
+    )  # fmt: skip
+    return {**{name: getattr(run, name) for name in names}, "parts": run.parts}
+
+
+def _verdict(summary: Summary) -> str:
+    """The worst one; a run that did not finish is unknown."""
+    return next(run.verdict for name in VERDICTS for run in summary.runs if run.verdict == name)

@@ -6,28 +6,23 @@ the keys of their run and then by their own, so that the same input gives the sa
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
-from pyspark.sql.types import BooleanType, StringType, StructField, StructType
+from pyspark.sql.types import StringType, StructField, StructType
 
 from kcontroller_reports import schemas
 from kcontroller_reports.scan import Place
 
 SCHEMA_VERSION = 1
-PARTS = ("injected", "observed", "invariants", "healed")
+PARTS = schemas.PARTS
 VERDICTS = ("violated", "unknown", "environment", "held")
 
-_PLACES = StructType(
-    [
-        StructField("path", StringType()),
-        StructField("directory", StringType()),
-        StructField("answered", BooleanType()),  # it has a verdicts.json
-    ]
-)
+_INPUTS = StructType([StructField(name, StringType()) for name in ("path", "directory", "trouble", "run", "verdicts")])
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,45 +51,45 @@ def build_tables(runs: DataFrame) -> Tables:
 # --- reading ----------------------------------------------------------------------------------------------------
 
 
-def read_runs(spark: SparkSession, places: Sequence[Place]) -> DataFrame:
-    """One row per place, whatever its files look like: directory, its keys, `run` and `verdicts` as read, `damage`."""
-    answered = {place: (Path(place.path) / "verdicts.json").is_file() for place in places}
-    table = spark.createDataFrame([(place.path, place.shown, answered[place]) for place in places], _PLACES)
-    run = read_documents(spark, [Path(place.path) / "run.json" for place in places], schemas.RUN_JSON)
-    answers = [Path(place.path) / "verdicts.json" for place in places if answered[place]]
-    verdicts = read_documents(spark, answers, schemas.VERDICTS_JSON)
+def write_inputs(places: Sequence[Place], file: Path) -> None:
+    """One line of JSON per run: where it is, and the texts of its `run.json` and `verdicts.json` as they stand.
+
+    Small files one by one are what Spark is slow at: it reads this one file, in one pass, whatever is in the texts.
+    """
+    with file.open("w", encoding="ascii") as lines:
+        for place in places:
+            run, verdicts = (_text(Path(place.path) / name) for name in ("run.json", "verdicts.json"))
+            row = {"path": place.path, "directory": place.shown, "trouble": place.trouble, "run": run}
+            lines.write(json.dumps({**row, "verdicts": verdicts}) + "\n")
+
+
+def _text(file: Path) -> str | None:
+    """None: there is no such file. What is no text is no JSON either."""
+    try:
+        return file.read_bytes().decode("utf-8", "replace")
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return ""
+
+
+def read_runs(spark: SparkSession, inputs: Path) -> DataFrame:
+    """One row per line of `inputs`: directory, its keys, `info` and `answer` as read, `damage`."""
+    texts = spark.read.schema(_INPUTS).json(str(inputs.absolute()))
     return (
-        table.join(run.withColumnRenamed("document", "info"), "path", "left")
-        .join(verdicts.withColumnRenamed("document", "answer"), "path", "left")
+        texts.withColumns(
+            {"info": _document("run", schemas.RUN_JSON), "answer": _document("verdicts", schemas.VERDICTS_JSON)}
+        )
+        .withColumn("answered", F.col("verdicts").isNotNull())
         .transform(with_keys)
         .transform(with_damage)
-        .select("campaign", "seed", "run", "directory", "damage", "info", "answer")
+        .select(*schemas.RUN_KEY.fieldNames(), "damage", "answered", "trouble", "info", "answer")
     )
 
 
-def read_documents(spark: SparkSession, files: Sequence[Path], schema: StructType) -> DataFrame:
-    """`path` (of the folder) and `document` of each JSON file; null if it is no JSON. An empty file may have no row."""
-    if not files:
-        return spark.createDataFrame(
-            [], StructType([StructField("path", StringType()), StructField("document", schema)])
-        )
-    # Read as text first: Spark's JSON source takes a list for many documents, and a damaged file for none.
-    return (
-        spark.read.option("__globPaths__", "false")  # a bracket in a folder's name is a bracket, not a pattern
-        .text([str(path) for path in files], wholetext=True)
-        .select(_folder_of(F.col("_metadata.file_path")).alias("path"), F.col("value").alias("text"))
-        .withColumn(
-            "document",
-            F.from_json("text", schema, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": schemas.DAMAGED}),
-        )
-        .select("path", "document")
-    )
-
-
-def _folder_of(uri: Column) -> Column:
-    """`file:///a%20b/run.json` -> `/a b`. A plus sign is one: this is no form."""
-    folder = F.regexp_replace(F.regexp_replace(uri, "^file:(//)?", ""), "/[^/]*$", "")
-    return F.url_decode(F.regexp_replace(folder, r"\+", "%2B"))
+def _document(text: str, schema: StructType) -> Column:
+    """Null if it is no JSON; `schemas.DAMAGED` in it if it is not of this shape."""
+    return F.from_json(text, schema, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": schemas.DAMAGED})
 
 
 def with_keys(rows: DataFrame) -> DataFrame:
@@ -105,7 +100,25 @@ def with_keys(rows: DataFrame) -> DataFrame:
             "campaign": F.coalesce("info.campaign.name", F.element_at(parts, -2)),
             "run": F.coalesce("info.run", F.element_at(parts, -1)),
             "seed": F.col("info.seed"),
+            "setup": setup(),
         }
+    )
+
+
+def setup() -> Column:
+    """What ran, in words: all that figures depend on and that is no draw of the seed."""
+
+    def said(word: str, value: Column) -> Column:
+        return F.when(value.isNotNull(), F.concat(F.lit(word), value))
+
+    return F.concat_ws(
+        " · ",
+        F.col("info.backend"),
+        said("mutant ", F.col("info.mutant")),
+        said("without the fault ", F.col("info.noop_fault")),
+        said("selectors ", _pairs("info.selectors")),
+        said("assignment ", F.col("info.assignment")),
+        said("commit ", F.substring("info.commit", 1, 10)),
     )
 
 
@@ -119,14 +132,21 @@ def with_damage(rows: DataFrame) -> DataFrame:
         return F.col(f"{document}.schema") > SCHEMA_VERSION
 
     strange = ~F.coalesce("answer.overall", F.lit("")).isin(*VERDICTS)
-    about_run = F.when(broken("info"), "run.json is damaged").when(newer("info"), "run.json is of a newer version")
+    about_run = (
+        F.when(broken("info"), "run.json is damaged")
+        .when(newer("info"), "run.json is of a newer version")
+        .when(
+            _took() < 0,
+            "run.json says that it ended before it began, as after a clock was set back: its time is not counted",
+        )
+    )
     about_answer = (
         F.when(~F.col("answered"), "verdicts.json is missing: the run was killed, or is still going on")
         .when(broken("answer"), "verdicts.json is damaged")
         .when(newer("answer"), "verdicts.json is of a newer version")
         .when(strange, "verdicts.json has no verdict that is known here")
     )
-    damage = F.concat_ws("; ", about_run, about_answer)
+    damage = F.concat_ws("; ", about_run, about_answer, F.col("trouble"))
     return rows.withColumn("damage", F.when(damage != "", damage))
 
 
@@ -152,11 +172,13 @@ def run_table(rows: DataFrame) -> DataFrame:
         F.when(value["detail"] != "", F.concat(F.lit(f"{name}: "), value["detail"])) for name, value in said.items()
     ]
     detail = F.concat_ws("; ", *details)
-    started, ended = F.to_timestamp("info.started"), F.to_timestamp("info.ended")
     return rows.withColumns(
         {
             **{name: value["verdict"] for name, value in part.items()},
+            **{f"{name}_{what}": value[what] for name, value in part.items() for what in ("count", "of")},
+            "notes": F.when(F.size("answer.notes") > 0, F.concat_ws("; ", "answer.notes")),
             "verdict": verdict(),
+            "unfinished": ~F.col("answered") | ~F.coalesce("answer.ended", F.lit(True)),
             "known": F.when(F.size("answer.expected") > 0, F.concat_ws("; ", "answer.expected")),
             "detail": F.when(detail != "", detail),
             "overloaded": F.coalesce(F.size("answer.overloaded"), F.lit(0)),
@@ -165,13 +187,18 @@ def run_table(rows: DataFrame) -> DataFrame:
             "selectors": _pairs("info.selectors"),
             "campaign_file": F.col("info.campaign.file"),
             "campaign_sha256": F.col("info.campaign.sha256"),
-            "duration_us": F.unix_micros(ended) - F.unix_micros(started),
+            "duration_us": F.when(_took() >= 0, _took()),
             **{
                 name: F.col(f"info.{name}")
                 for name in ("backend", "assignment", "mutant", "noop_fault", "commit", "started", "ended")
             },
         }
     ).transform(_as(schemas.RUNS))
+
+
+def _took() -> Column:
+    """Microseconds by the clock of the host, which may have been set meanwhile."""
+    return F.unix_micros(F.to_timestamp("info.ended")) - F.unix_micros(F.to_timestamp("info.started"))
 
 
 def _pairs(of: str) -> Column:
@@ -185,7 +212,7 @@ def verdict() -> Column:
     """The overall verdict of a run; unknown where `verdicts.json` gives none that can be trusted."""
     newer = F.coalesce(F.col("answer.schema") > SCHEMA_VERSION, F.lit(False))
     damaged = F.col(f"answer.{schemas.DAMAGED}").isNotNull()
-    known = F.col("answer.overall").isin(*VERDICTS)
+    known = F.col("answer.overall").isin(*VERDICTS) & F.col("trouble").isNull()
     return F.when(known & ~newer & ~damaged, F.col("answer.overall")).otherwise("unknown")
 
 

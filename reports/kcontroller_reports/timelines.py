@@ -75,6 +75,8 @@ class Window(Span):
     at_us: int
     left_out: int
     events: tuple[Moment, ...]
+    partition: str  # what its witness is about; empty: no partition, or an older run
+    nodes: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +178,17 @@ def _window(row: Mapping[str, Any]) -> Window:
         Moment(_int(event["t_us"]), _text(event["writer"]), _text(event["text"]), event["witness"] is True)
         for event in row["events"]
     )
-    span = _int(row["from_us"]), _int(row["to_us"])
-    return Window(*span, _text(row["about"]), _text(row["name"]), _int(row["at_us"]), _int(row["left_out"]), events)
+    return Window(
+        from_us=_int(row["from_us"]),
+        to_us=_int(row["to_us"]),
+        about=_text(row["about"]),
+        name=_text(row["name"]),
+        at_us=_int(row["at_us"]),
+        left_out=_int(row["left_out"]),
+        events=events,
+        partition=_text(row.get("partition")),
+        nodes=tuple(_int(node) for node in row.get("nodes", ())),
+    )
 
 
 def _int(value: Any) -> int:

@@ -6,6 +6,9 @@ import math
 
 from pytest_kcontroller.model.text import printable
 
+#: The status of a drawn fault that had nothing to hit.
+SKIPPED = "skipped"
+
 
 def short(text: str, longest: int) -> str:
     """One printable line of at most `longest` characters, cut in its middle: names differ at their ends."""

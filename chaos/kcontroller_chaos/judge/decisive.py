@@ -7,10 +7,12 @@ distance. How many were left out is said.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kcontroller_chaos.checking import accepted
 from kcontroller_chaos.history.read import Event, History
 from pytest_kcontroller.model.history import (
     FaultNotApplied,
@@ -70,8 +72,8 @@ def last_moments(history: History, nodes: Mapping[str, int]) -> dict[str, Any]:
 def place(history: History, witness: Mapping[str, Any]) -> tuple[list[Event], int]:
     """The events that a witness names, and when it was broken: at its time, else at its write.
 
-    A witness of the state at the end is about what has been so since the last write of its partition; without a
-    partition it is the end.
+    A witness of the state at the end is about what has been so since the last write of its partition, or, if it names a
+    leader, since the write that made it the last leader; without a partition it is the end.
     """
     zxid, t_us, partition = witness.get("zxid"), witness.get("t_us"), _partition(witness)
     found: list[Event] = []
@@ -90,13 +92,30 @@ def place(history: History, witness: Mapping[str, Any]) -> tuple[list[Event], in
         ][:1]
         return found, int(t_us)
     if not found and partition is not None:
-        found += [txn for txn in history.txns if _concerns(txn, partition)][-1:]
+        found += _last_change(history, partition, of_leader="leader" in witness)
     return found, int(found[0]["t_us"]) if found else _end(history)
 
 
-def _concerns(event: Event, partition: str) -> bool:
-    value = parsed(event)
-    return value is not None and value.concerns(partition)
+def _last_change(history: History, partition: str, *, of_leader: bool) -> list[Event]:
+    """The last write of a partition's state; `of_leader`: the first of those at the end that leave its leader as it is."""
+    found: list[Event] = []
+    last: Any = None
+    for txn in history.txns:
+        for op in accepted(txn):
+            tp = parse_state_path(op["path"])
+            if tp is None or str(tp) != partition:
+                continue
+            leader = _leader(op.get("data")) if of_leader else txn["zxid"]
+            if not found or leader != last:
+                found, last = [txn], leader
+    return found
+
+
+def _leader(data: Any) -> Any:
+    try:
+        return json.loads(data)["leader"]
+    except (TypeError, ValueError, KeyError):
+        return None
 
 
 def _nodes(witness: Mapping[str, Any], nodes: Mapping[str, int]) -> list[int]:

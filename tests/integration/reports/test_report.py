@@ -17,7 +17,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kcontroller_reports.block import block_text
-from kcontroller_reports.report import Report, write_report
+from kcontroller_reports.report import Report, check_output, write_report
 from kcontroller_reports.scan import find_runs
 from kcontroller_reports.session import spark_session
 from kcontroller_reports.summary import FaultKind, FaultTrouble, Invariant
@@ -119,9 +119,11 @@ def golden(root: Path) -> None:
     written = invariant(
         "no-older-epoch-write", "safety", "violated", checks=7, expected="no write of an older epoch",
         seen="epoch 1 at zxid 0x2f", where="/brokers/topics/orders/partitions/0/state", witness={"zxid": "0x2f"},
+        began_us=3_000_000,
     )  # fmt: skip
+    led = invariant("converges", "liveness", "violated", seen="orders-1 has no leader", began_us=1_000_000)
     MadeRun(
-        root, 3, "zombie", "violated", mutant="KAFKA-6082", recovery=(("kill", None, None),), invariants=(written,)
+        root, 3, "zombie", "violated", mutant="KAFKA-6082", recovery=(("kill", None, None),), invariants=(led, written)
     ).write()
     unseen = {"verdict": "environment", "detail": "fault-0 (kill) was not observed within 5 s"}
     late = invariant("converges", "liveness", "violated", seen="orders-0 has no leader")
@@ -145,27 +147,31 @@ def test_the_block_says_what_happened_in_words_with_causes_and_commands(
     made = report(spark, Path("out"), Path("runs"))
 
     assert block_text(made.block).splitlines() == [
-        "kcontroller  campaigns smoke, zombie  ·  commit 4f2a91c0ff  ·  seeds 1..5  ·  backend process"
-        "  ·  ZooKeeper 3.9.3  ·",
-        "  mutant KAFKA-6082 in 1 run  ·  5 runs, 62.5 s",
-        "VERDICT  1 of 5 runs violated · 1 unknown · 1 environment · 2 held",
+        "kcontroller  campaigns smoke, zombie  ·  2026-01-02 03:01 to 03:05 UTC  ·  commit 4f2a91c0ff  ·  seeds 1..5  ·",
+        "  backend process  ·  ZooKeeper 3.9.3  ·  mutant KAFKA-6082 in 1 run  ·  5 runs, 62.5 s",
+        "VERDICT  1 of 5 runs violated · 1 environment · 2 held · 1 did not finish",
+        "  what ran                     runs  violated  environment  unfinished  held",
+        "  process                         4                      1           1     2",
+        "  process · mutant KAFKA-6082     1         1",
         "  1. no-older-epoch-write",
-        "     in 1 of 5 runs, first in runs/zombie/seed-3",
+        "     in 1 of 1 run with process · mutant KAFKA-6082, first in runs/zombie/seed-3",
         "     under: kill (node 0)",
         "     where: /brokers/topics/orders/partitions/0/state",
         "     expected: no write of an older epoch",
         "     seen: epoch 1 at zxid 0x2f",
+        "     after it, in the same runs: converges (in 1)",
         "     -> kcontroller replay runs/zombie/seed-3",
-        "  2. unknown: verdicts.json is missing: the run was killed, or is still going on",
-        "     in 1 of 5 runs, first in runs/smoke/seed-5",
-        "     -> kcontroller replay runs/smoke/seed-5",
-        "  3. environment: observed: fault-0 (kill) was not observed within 5 s",
-        "     in 1 of 5 runs, first in runs/smoke/seed-4",
+        "  2. environment: observed: fault-0 (kill) was not observed within 5 s",
+        "     in 1 of 4 runs with process, first in runs/smoke/seed-4",
         "     -> kcontroller replay runs/smoke/seed-4",
-        "Recovery (ends when the new state is in ZooKeeper and its leader has answered LeaderAndIsr)",
-        "                          n     p50          max",
-        "  kill                    3  0.60 s  no end seen  1 with no end seen",
-        "  session_expiry:natural  1               3.25 s  1 more with nothing to recover",
+        "Recovery with process (ends when the new state is in ZooKeeper and its leader has answered LeaderAndIsr)",
+        "                          n     max",
+        "  kill                    2  0.60 s",
+        "  session_expiry:natural  1  3.25 s  1 more with nothing to recover",
+        "Recovery with process · mutant KAFKA-6082 (ends when the new state is in ZooKeeper and its leader has answered"
+        " LeaderAndIsr)",
+        "        n          max",
+        "  kill  1  no end seen  1 with no end seen",
     ]
     assert made.remarks == (
         "runs/smoke/seed-5: verdicts.json is missing: the run was killed, or is still going on; its verdict is unknown",
@@ -182,7 +188,7 @@ def test_the_page_says_what_the_block_says(spark: SparkSession, tmp_path: Path) 
         assert failure.title in text
         assert failure.command is not None and failure.command in text
     for cause in made.summary.failures:
-        assert f"in {cause.runs} of 5 runs" in " ".join(text.split()) and cause.directory in text
+        assert f"in {cause.runs} of " in " ".join(text.split()) and cause.directory in text
         assert all(words in text for words in (cause.expected, cause.seen, cause.where) if words)
     assert all(words in text for _, words in made.block.verdicts)
     assert all(part in text for part in made.block.header)
@@ -198,6 +204,11 @@ def test_tables_hold_every_row_with_its_values(spark: SparkSession, tmp_path: Pa
     assert sorted(path.name for path in tables.iterdir()) == [
         "elections.parquet", "faults.parquet", "invariants.parquet", "runs.parquet",
     ]  # fmt: skip
+    assert rows("runs", "setup")[0] == (
+        'process · selectors offline={"name":"rack-sticky","weight":0.3}, preferred=preferred · assignment striped'
+        " · commit 4f2a91c0ff",
+    )
+    assert rows("runs", "unfinished") == [(False,), (False,), (False,), (True,), (False,)]
     assert rows("runs", "campaign", "seed", "run", "verdict", "healed", "mutant", "duration_us") == [
         ("smoke", 1, "seed-1", "held", "held", None, 12_500_000),
         ("smoke", 2, "seed-2", "held", "held", None, 12_500_000),
@@ -215,8 +226,8 @@ def test_tables_hold_every_row_with_its_values(spark: SparkSession, tmp_path: Pa
     assert rows("elections", "seed", "epoch", "zxid", "failover_us") == [
         (seed, epoch, "0x5", 9) for seed in (1, 2, 4, 3) for epoch in (1, 2)
     ]
-    assert rows("invariants", "seed", "invariant", "verdict", "checks", "witness")[-1] == (
-        3, "no-older-epoch-write", "violated", 7, '{"zxid":"0x2f"}',
+    assert rows("invariants", "seed", "invariant", "verdict", "checks", "witness", "began_us")[-1] == (
+        3, "no-older-epoch-write", "violated", 7, '{"zxid":"0x2f"}', 3_000_000,
     )  # fmt: skip
 
 
@@ -226,14 +237,16 @@ def test_an_invariant_that_had_nothing_to_check_is_not_counted_as_held(spark: Sp
     summary = report(spark, tmp_path / "out", tmp_path / "runs").summary
 
     in_seed_3, in_seed_4 = str(tmp_path / "runs/zombie/seed-3"), str(tmp_path / "runs/smoke/seed-4")
+    plain, mutant = (setup.name for setup in summary.setups)
     assert summary.invariants == (
-        Invariant("converges", "liveness", 1, held=0, violated=1, unknown=0, never=0, checks=1, example=in_seed_4),
-        Invariant("leader-in-isr", "safety", 2, held=0, violated=0, unknown=0, never=2, checks=0, example=None),
+        Invariant(mutant, "converges", "liveness", 1, 0, violated=1, unknown=0, never=0, checks=1, example=in_seed_3),
         Invariant(
-            "no-older-epoch-write", "safety", 1, held=0, violated=1, unknown=0, never=0, checks=7, example=in_seed_3
+            mutant, "no-older-epoch-write", "safety", 1, 0, violated=1, unknown=0, never=0, checks=7, example=in_seed_3
         ),
-        Invariant("writes-fenced", "safety", 2, held=2, violated=0, unknown=0, never=0, checks=20, example=None),
-    )
+        Invariant(plain, "converges", "liveness", 1, 0, violated=1, unknown=0, never=0, checks=1, example=in_seed_4),
+        Invariant(plain, "leader-in-isr", "safety", 2, 0, violated=0, unknown=0, never=2, checks=0, example=None),
+        Invariant(plain, "writes-fenced", "safety", 2, 2, violated=0, unknown=0, never=0, checks=20, example=None),
+    ), "what is violated first"
 
 
 def test_percentiles_are_exact_and_need_enough_values(spark: SparkSession, tmp_path: Path) -> None:
@@ -259,19 +272,24 @@ def test_faults_are_counted_by_step_and_the_failed_ones_by_reason(spark: SparkSe
             "observed_us": None,
             "why": "not-observed: no evidence within 5 s",
         }  # healed all the same
+        nothing = dict.fromkeys(("applied_us", "observed_us", "healed_us"))
+        skipped = {"id": "drawn-1", "status": "skipped", "why": "skipped: there was no leader", **nothing}
+        value["faults"].append({**value["faults"][0], **skipped})
         (folder / "verdicts.json").write_text(json.dumps(value))
 
     summary = report(spark, tmp_path / "out", tmp_path / "runs").summary
 
+    (setup,) = (setup.name for setup in summary.setups)
     assert summary.fault_kinds == (
-        FaultKind("kill", 2, 2, 0, 2, apply_p50_us=10, apply_max_us=10, observe_p50_us=None, observe_max_us=None),
-        FaultKind("pause", 2, 2, 2, 2, apply_p50_us=10, apply_max_us=10, observe_p50_us=10, observe_max_us=10),
-    )
+        FaultKind(
+            setup, "kill", 4, 2, 2, 0, 2, apply_p50_us=10, apply_max_us=10, observe_p50_us=None, observe_max_us=None
+        ),
+        FaultKind(
+            setup, "pause", 2, 0, 2, 2, 2, apply_p50_us=10, apply_max_us=10, observe_p50_us=10, observe_max_us=10
+        ),
+    ), "what failed is first; what was skipped has not failed"
     first = str(tmp_path / "runs/smoke/seed-1")
-    assert summary.fault_troubles == (FaultTrouble("kill", "not-observed: no evidence within 5 s", 2, first),)
-    assert [(fault.fault, fault.failed) for fault in summary.faults] == [
-        ("fault-0", True), ("fault-0", True), ("fault-1", False), ("fault-1", False),
-    ]  # fmt: skip
+    assert summary.fault_troubles == (FaultTrouble(setup, "kill", "not-observed: no evidence within 5 s", 2, first),)
 
 
 # --- the same input gives the same bytes ------------------------------------------------------------------------------
@@ -335,7 +353,7 @@ def test_markup_in_any_field_is_shown_and_never_run(spark: SparkSession, tmp_pat
     assert page.links[0] == "data:," and all(
         link.startswith("#") for link in page.links[1:]
     )  # nothing outside the file
-    assert page.text.count(HOSTILE) >= 3  # the invariant's name as failure and in its table; the campaign in its row
+    assert page.text.count(HOSTILE) >= 2  # the invariant's name as failure and in its table; the campaign in its row
     assert "url(" not in made.page.read_text().replace("url(#", "") and "@import" not in made.page.read_text()
 
 
@@ -363,6 +381,12 @@ CUT = '{"schema": 1, "overall": "he'
 
 
 DAMAGE = [
+    (
+        "run.json",
+        '{"started": "2026-01-02T00:00:09Z", "ended": "2026-01-02T00:00:01Z"}',
+        "held",
+        "run.json says that it ended before it began, as after a clock was set back: its time is not counted",
+    ),
     ("run.json", CUT, "held", "run.json is damaged"),
     ("run.json", "", "held", "run.json is damaged"),
     ("run.json", "[1, 2]", "held", "run.json is damaged"),
@@ -397,7 +421,8 @@ def test_damaged_runs_are_counted_and_named(spark: SparkSession, tmp_path: Path)
 def test_the_example_of_a_failure_is_a_run_whose_files_are_whole(spark: SparkSession, tmp_path: Path) -> None:
     broken = invariant("no-older-epoch-write", "safety", "violated")
     first, _ = (MadeRun(tmp_path / "runs", seed, overall="violated", invariants=(broken,)).write() for seed in (1, 2))
-    (first / "run.json").write_text("{")
+    newer = {**json.loads((first / "run.json").read_text()), "schema": 2}
+    (first / "run.json").write_text(json.dumps(newer))
     (failure,) = report(spark, tmp_path / "out", tmp_path / "runs").summary.failures
     assert (failure.runs, failure.run) == (2, "seed-2")
 
@@ -417,7 +442,7 @@ def test_two_runs_with_one_id_that_began_at_different_times_are_two_runs(spark: 
     MadeRun(tmp_path / "a", 1).write()
     again = MadeRun(tmp_path / "b", 1).write()
     info = json.loads((again / "run.json").read_text())
-    (again / "run.json").write_text(json.dumps({**info, "started": "2026-01-03T00:00:00.000Z"}))
+    (again / "run.json").write_text(json.dumps({**info, "started": "2026-01-02T00:00:00.000Z"}))
 
     made = report(spark, tmp_path / "out", tmp_path / "a", tmp_path / "b")
 
@@ -431,10 +456,12 @@ def test_a_report_that_fails_leaves_the_older_one_and_nothing_else(spark: SparkS
     MadeRun(tmp_path / "runs", 1).write()
     places = find_runs([tmp_path / "runs"]).places
     older = write_report(spark, places, tmp_path / "out" / "report").page.read_bytes()
-    (tmp_path / "runs" / "smoke" / "seed-1" / "run.json").unlink()
 
-    with pytest.raises(Exception, match=r"run\.json"):
-        write_report(spark, places, tmp_path / "out" / "report")
+    def fail(what: str) -> None:
+        raise OSError(f"no room: {what}")
+
+    with pytest.raises(OSError, match="no room"):
+        write_report(spark, places, tmp_path / "out" / "report", progress=fail)
 
     assert (tmp_path / "out" / "report" / "report.html").read_bytes() == older
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["report"]
@@ -488,22 +515,33 @@ def test_a_step_summary_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> 
 def test_the_command_prints_the_block_and_one_sentence_for_each_thing_wrong(tmp_path: Path) -> None:
     golden(tmp_path / "runs")
     (tmp_path / "empty").mkdir()
-    (tmp_path / "a-file").touch()
     temporary = tmp_path / "tmp"
     temporary.mkdir()
-    given = ["runs", "runs/zombie", "empty", "a-file", "missing"]
+    given = ["runs", "runs/zombie", "empty"]
 
-    done = command(*[tmp_path / name for name in given], "-o", tmp_path / "out", TMPDIR=str(temporary))
+    other = tmp_path / "bin"
+    other.mkdir()
+    (other / "python3").write_text("#!/bin/sh\nexit 1\n")  # Spark's workers are not any python3 of the path
+    (other / "python3").chmod(0o755)
+    foreign = {"PATH": f"{other}:{os.environ['PATH']}", "PYSPARK_PYTHON": "/nonexistent"}
+    done = command(*[tmp_path / name for name in given], "-o", tmp_path / "out", TMPDIR=str(temporary), **foreign)
 
     assert done.returncode == 0  # whatever the verdicts
-    assert done.stderr.replace(str(tmp_path), "TMP").splitlines() == [
+    said = done.stderr.replace(str(tmp_path), "TMP").splitlines()
+    assert [line for line in said if line.startswith("...")] == [
+        "... 5 runs found; Spark starts, which takes a while", "... reading 5 runs", "... drawing the page",
+        "... writing the tables",
+    ]  # fmt: skip
+    assert [line for line in said if not line.startswith("...")] == [
+        *(
+            f"TMP/runs/{folder}/history: there is no history in it; what its run was judged by is gone"
+            for folder in ("smoke/seed-1", "smoke/seed-2", "smoke/seed-4", "smoke/seed-5", "zombie/seed-3")
+        ),
         "TMP/runs/zombie/seed-3: given twice; counted once",
         "TMP/empty: holds no run (no run.json in it or below it)",
-        "TMP/a-file: not a directory; it was left out",
-        "TMP/missing: there is no such directory; it was left out",
         "TMP/runs/smoke/seed-5: verdicts.json is missing: the run was killed, or is still going on; its verdict is unknown",
     ]  # fmt: skip
-    assert "VERDICT  1 of 5 runs violated · 1 unknown · 1 environment · 2 held" in done.stdout
+    assert "VERDICT  1 of 5 runs violated · 1 environment · 2 held · 1 did not finish" in done.stdout
     assert done.stdout.splitlines()[-1] == f"report: {tmp_path / 'out' / 'report.html'}"
     assert (tmp_path / "out" / "report.html").is_file()
     assert list(temporary.iterdir()) == []
@@ -517,6 +555,23 @@ def test_no_runs_at_all_is_status_5_with_a_sentence_and_no_report(tmp_path: Path
         done.stderr.splitlines()[-1] == "there is nothing to report: no run directory (one with a run.json) was found"
     )
     assert not (tmp_path / "out").exists()
+
+
+def test_a_place_that_cannot_be_read_or_written_is_status_2_before_any_work(tmp_path: Path) -> None:
+    MadeRun(tmp_path / "runs", 1).write()
+
+    missing = command(tmp_path / "runs", tmp_path / "missing", "-o", tmp_path / "out")
+    under_a_file = command(tmp_path / "runs", "-o", "/proc/nowhere/report")
+
+    assert (missing.returncode, under_a_file.returncode) == (2, 2)
+    assert missing.stderr.startswith(f"kcontroller: {tmp_path / 'missing'}: there is no such directory")
+    assert "/proc: nothing can be written there" in under_a_file.stderr
+    assert "Spark starts" not in missing.stderr + under_a_file.stderr
+
+
+def test_the_place_is_left_as_it_was_by_the_check(tmp_path: Path) -> None:
+    check_output(tmp_path / "new" / "report")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("missing", ["pyspark", "jinja2", "matplotlib"])

@@ -49,11 +49,15 @@ def txn(t_us: int, zxid: int, **written: Any) -> dict[str, Any]:
 def test_what_is_so_at_the_end_is_shown_where_it_began() -> None:
     state = "/brokers/topics/t/partitions/0/state"
     led, lost = ({"leader": leader, "isr": [1], "controller_epoch": 1} for leader in (1, -1))
+    again = {**lost, "controller_epoch": 2}  # another controller found it so
     end = {"writer": "engine", "seq": 0, "t_us": 60_000_000, "kind": "zk.tree"}
-    history = in_order([txn(1_000_000, 1, **{state: led}), txn(9_000_000, 2, **{state: lost}), end])
-    entry = {"name": "all-led-after-healing", "verdict": "violated", "witness": {"topic": "t", "partition": 0}}
+    written = [(1_000_000, led), (9_000_000, lost), (30_000_000, again)]
+    history = in_order([*(txn(t_us, zxid, **{state: value}) for zxid, (t_us, value) in enumerate(written)), end])
+    witness = {"topic": "t", "partition": 0, "leader": -1}
+    entry = {"name": "all-led-after-healing", "verdict": "violated", "witness": witness}
 
     assert began(history, entry) == 9_000_000
+    assert began(history, {**entry, "witness": {"what": "t-0", "told": None}}) == 30_000_000
     assert began(history, {**entry, "witness": {"node": 1, "what": "brokers"}}) == 60_000_000
     assert began(history, {**entry, "verdict": "held"}) is None
     (window,) = windows(history, {"invariants": [entry], "faults": []}, {})

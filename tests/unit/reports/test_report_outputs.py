@@ -14,34 +14,36 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
-from kcontroller_reports.block import block_text, make_block
+from kcontroller_reports.block import block_text, dates, make_block
+from kcontroller_reports.failures import Consequence, Failure
 from kcontroller_reports.junit import junit_xml
 from kcontroller_reports.markdown import LIMIT, append_summary, plain, report_md
 from kcontroller_reports.page import page_html
-from kcontroller_reports.summary import SHOWN_FAULTS, Failure, Fault, FaultKind, FaultTrouble, Recovery, Run, Summary
+from kcontroller_reports.summary import Fault, FaultKind, FaultTrouble, Invariant, Recovery, Run, Summary
 from kcontroller_reports.summary_json import summary_json
 from kcontroller_reports.timelines import MOST_SPANS, Timeline, read_timeline
 from kcontroller_reports.words import milliseconds, seconds, short
 from pytest_kcontroller.model.text import printable
 
-HELD = dict.fromkeys(("injected", "observed", "invariants", "healed"), "held")
+HELD: dict[str, str | None] = dict.fromkeys(("injected", "operations", "observed", "invariants", "healed"), "held")
 RUN = Run(
-    campaign="smoke", seed=1, run="r", directory="runs/smoke/r", verdict="held", **HELD, known=None,
-    reason=None, overloaded=0,
+    campaign="smoke", seed=1, run="r", directory="runs/smoke/r", setup="process", verdict="held", parts=HELD,
+    unfinished=False, known=None, reason=None, overloaded=0,
     backend="process", zookeeper="3.9", kcontroller="0.1", python="3.11", java="17", cpus="4", system="Linux x86_64",
-    selectors=None,
-    assignment="striped", campaign_file="smoke.toml", mutant=None, noop_fault=None, commit="4f2a91c", duration_us=5_000_000,
+    selectors=None, assignment="striped", campaign_file="smoke.toml", mutant=None, noop_fault=None, commit="4f2a91c",
+    started="2026-01-02T03:04:05.000Z", ended="2026-01-02T03:04:10.000Z", duration_us=5_000_000,
 )  # fmt: skip
 FAILURE = Failure(
-    verdict="violated", cause="no-stale-epoch-write", runs=1, known=0, campaign="smoke", campaign_file="smoke.toml", seed=1,
+    setup="process", verdict="violated", cause="no-stale-epoch-write", runs=1, known=0, campaign="smoke",
+    campaign_file="smoke.toml", seed=1,
     run="r", directory="runs/smoke/r", backend="process", mutant=None, noop_fault=None, expected="", seen="", where="",
-    kind="safety", witness=None, parts=HELD, faults=("kill (node 1)",),
+    kind="safety", witness=None, began_us=None, parts=HELD, faults=("kill (node 1)",), consequences=(),
 )  # fmt: skip
 
 
 def summary(runs: tuple[Run, ...] = (RUN,), failures: tuple[Failure, ...] = (), **more: Any) -> Summary:
-    empty: dict[str, Any] = dict.fromkeys(("recovery", "invariants", "fault_kinds", "fault_troubles", "faults"), ())
-    given = {**empty, "fault_count": 0, "failure_faults": {f.directory: () for f in failures}, **more}
+    empty: dict[str, Any] = dict.fromkeys(("recovery", "invariants", "fault_kinds", "fault_troubles"), ())
+    given = {**empty, "failure_faults": {f.directory: () for f in failures}, **more}
     return Summary(runs=runs, failures=failures, **given)
 
 
@@ -83,13 +85,13 @@ def big(root: Path, long: str = "x" * 400) -> Summary:
                 FAILURE, cause=f"cause {number}", seen=long * 5, seed=number, run=folder.name, directory=str(folder)
             )
         )
-    fault = Fault(str(root), "f", "kill", "controller", "1", "not-healed", long, 1, 2, 3, None)
-    kind = FaultKind("kill", 4000, 4000, 4000, 0, 1, 2, 3, 4)
-    trouble = tuple(FaultTrouble("kill", f"reason {n}", 1, "d") for n in range(300))
-    recovery = Recovery("kill", 4000, 1, 0, 1e5, 2e5, 3e5, math.inf, (*(float(n) for n in range(3999)), math.inf))
+    kind = FaultKind("process", "kill", 4000, 0, 4000, 4000, 0, 1, 2, 3, 4)
+    trouble = tuple(FaultTrouble("process", "kill", f"reason {n}", 1, "d") for n in range(300))
+    recovery = Recovery(
+        "process", "kill", 4000, 1, 0, 1e5, 2e5, 3e5, math.inf, (*(float(n) for n in range(3999)), math.inf)
+    )
     return summary(
-        tuple(runs), tuple(failures), faults=(fault,) * SHOWN_FAULTS, fault_count=4000, fault_kinds=(kind,),
-        fault_troubles=trouble, recovery=(recovery,),
+        tuple(runs), tuple(failures), fault_kinds=(kind,), fault_troubles=trouble, recovery=(recovery,),
     )  # fmt: skip
 
 
@@ -101,7 +103,6 @@ def test_a_report_of_500_failing_runs_stays_small_and_says_what_it_left_out(tmp_
     assert page.count('class="card"') == 10
     assert "10 of 500 runs that did not hold" in page
     assert "390 more causes of failure are left out here" in page
-    assert f"the first {SHOWN_FAULTS} of 4000" in page
     assert "200 more reasons are in" in page
     assert "7 more events of this window" in page
     assert page == page_html(told, make_block(told)), "the same input, the same bytes"
@@ -131,7 +132,7 @@ def test_a_full_step_summary_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_summary_json_has_no_infinite_number_and_fits_its_schema() -> None:
-    recovery = Recovery("kill", 1, 1, 2, None, None, None, math.inf, (math.inf,))
+    recovery = Recovery("process", "kill", 1, 1, 2, None, None, None, math.inf, (math.inf,))
     failure = replace(FAILURE, witness='{"a": NaN}')
     told = summary((replace(RUN, seed=None, verdict="violated"),), (failure,), recovery=(recovery,))
     value = json.loads(summary_json(told, make_block(told)), parse_constant=pytest.fail)
@@ -220,3 +221,106 @@ def test_words() -> None:
 def test_the_block_names_the_command_only_where_a_run_can_be_played_again() -> None:
     told = summary((replace(RUN, verdict="violated"),), (FAILURE, replace(FAILURE, seed=None)))
     assert block_text(make_block(told)).count("-> kcontroller replay runs/smoke/r") == 1
+
+
+# --- figures of different setups, what was odd, what did not finish --------------------------------------------------
+
+
+SIMULATED = replace(RUN, seed=2, directory="runs/smoke/s", setup="sim", backend="sim")
+BUGGY = replace(SIMULATED, seed=3, directory="runs/smoke/m", setup="sim, KAFKA-1", mutant="KAFKA-1", verdict="violated")
+
+
+def test_figures_of_different_setups_are_never_one_figure() -> None:
+    recoveries = tuple(
+        Recovery(setup, "kill", 1, 0, 0, None, None, None, took, (took,))
+        for setup, took in (("process", 9e6), ("sim", 1e3), ("sim, KAFKA-1", 5e3))
+    )
+    broken = replace(FAILURE, setup="sim, KAFKA-1", directory="runs/smoke/m", mutant="KAFKA-1")
+    told = summary((RUN, SIMULATED, BUGGY), (broken,), recovery=recoveries)
+    block = make_block(told)
+
+    assert [setup.label for setup in told.setups] == ["process", "sim", "sim · mutant KAFKA-1"]
+    assert block.setups == (
+        ("what ran", "runs", "violated", "held"), ("process", "1", "", "1"), ("sim", "1", "", "1"),
+        ("sim · mutant KAFKA-1", "1", "1", ""),
+    )  # fmt: skip
+    assert block.failures[0].details[0] == "in 1 of 1 run with sim · mutant KAFKA-1, first in runs/smoke/m"
+    assert [(lines.setup, lines.rows[0].n, lines.rows[0].largest) for lines in block.recovery] == [
+        ("process", "1", "9.00 s"), ("sim", "1", "1 ms"), ("sim · mutant KAFKA-1", "1", "5 ms"),
+    ]  # fmt: skip
+    page = page_html(told, block)
+    assert page.count('aria-label="recovery time') == 3, "a picture of its own for each"
+
+
+def test_one_setup_has_no_label() -> None:
+    (setup,) = summary((RUN, replace(RUN, seed=2))).setups
+    assert (setup.label, make_block(summary()).setups) == ("", ())
+
+
+def test_a_run_that_did_not_finish_is_no_headline_and_no_failure() -> None:
+    killed = replace(RUN, seed=4, verdict="unknown", unfinished=True, reason="verdicts.json is missing")
+    told = summary((RUN, killed))
+    block = make_block(told)
+    assert block.verdicts == (("held", "1 of 2 runs held"), ("unfinished", "1 did not finish"))
+    assert make_block(summary((killed,))).verdicts == (("unfinished", "1 of 1 run did not finish"),)
+    value = json.loads(summary_json(told, block))
+    assert (value["verdict"], value["runs"]["unknown"], value["runs"]["unfinished"]) == ("unknown", 0, 1)
+    assert "1 run did not finish" in page_html(told, block)
+
+
+def test_what_was_broken_after_the_first_violation_is_folded_under_it() -> None:
+    after = Consequence("all-led-after-healing", "liveness", 2, "orders-0 has no leader", "orders-0", 8_000_000)
+    told = summary((replace(RUN, verdict="violated"),), (replace(FAILURE, consequences=(after,)),))
+    block = make_block(told)
+    assert "after it, in the same runs: all-led-after-healing (in 2)" in block.failures[0].details
+    page = page_html(told, block)
+    assert page.count('class="card"') == 1
+    assert "After it, in 2 of these runs: <b>all-led-after-healing</b>" in page and "It began at 8.000 s." in page
+
+
+def test_skipped_faults_are_one_line_and_no_failure() -> None:
+    skipped = Fault("runs/smoke/r", "drawn-1", "kill", "any", None, "skipped", "skipped: no node", 1, None, None, None)
+    hit = replace(
+        skipped, fault="drawn-0", name="pause", node="1", status="healed", why="", applied_us=2, observed_us=3
+    )
+    kinds = (FaultKind("process", "kill", 7, 7, 0, 0, 0, None, None, None, None),)
+    told = summary(
+        (replace(RUN, verdict="violated"),),
+        (FAILURE,),
+        failure_faults={FAILURE.directory: (skipped, hit)},
+        fault_kinds=kinds,
+    )
+    assert (skipped.failed, kinds[0].failed) == (False, 0)
+    page = page_html(told, make_block(told))
+    assert "Skipped, as there was nothing to hit: kill (1)." in page
+    assert "Skipped, as there was nothing to hit: kill (7)." in page
+    assert "skipped: no node" not in page
+
+
+def test_remarks_are_said_by_every_form_of_the_report() -> None:
+    odd = "runs/x/history/node-1.jsonl:3: is no history event"
+    told = summary(remarks=(odd,))
+    block = make_block(told)
+    assert odd in page_html(told, block)
+    assert plain(odd) in report_md(told, block)
+    assert json.loads(summary_json(told, block))["remarks"] == [odd]
+
+
+def test_names_lead_to_what_they_mean() -> None:
+    row = Invariant("process", "leader-in-isr", "safety", 1, 1, 0, 0, 0, 5, None)
+    told = summary((replace(BUGGY, mutant="KAFKA-6082"),), invariants=(row, replace(row, invariant="one-of-a-plugin")))
+    told = replace(told, invariants=tuple(replace(one, setup=BUGGY.setup) for one in told.invariants))
+    page = page_html(told, make_block(told))
+    assert '<a class="explained" href="#invariant-leader-in-isr">leader-in-isr</a>' in page
+    for anchor in re.findall(r'href="#([^"]*)"', page):
+        assert f'id="{anchor}"' in page, anchor
+    assert 'id="mutant-KAFKA-6082"' in page
+    assert ">one-of-a-plugin<" in page.replace('<td class="first name">one-of', "<td>one-of")
+
+
+def test_dates() -> None:
+    assert dates(["2026-01-02T03:04:05Z", None, "2026-01-02T03:04:59Z"]) == "2026-01-02 03:04 UTC"
+    assert dates(["2026-01-02T05:06:05Z", "2026-01-02T03:04:05Z"]) == "2026-01-02 03:04 to 05:06 UTC"
+    assert dates(["2026-01-01T05:06:05Z", "2026-01-02T03:04:05Z"]) == "2026-01-01 05:06 to 2026-01-02 03:04 UTC"
+    assert dates([None, "yesterday"]) == ""
+    assert make_block(summary()).header[0] == "2026-01-02 03:04 UTC"
