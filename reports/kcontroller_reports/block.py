@@ -60,6 +60,7 @@ class Block:
     header: tuple[str, ...]
     verdicts: tuple[tuple[str, str], ...]  # (outcome, "1 of 4 runs violated")
     setups: tuple[tuple[str, ...], ...]  # a row of cells for each setup below a head; empty if there is only one
+    judged: tuple[tuple[str, str], ...]  # (setup, how much there was to judge)
     failures: tuple[FailureLines, ...]
     recovery: tuple[RecoveryLines, ...]
     remarks: tuple[str, ...]
@@ -73,6 +74,7 @@ def make_block(summary: Summary) -> Block:
         header=_header(summary),
         verdicts=_verdicts(summary),
         setups=_setups(summary),
+        judged=tuple((setup.label, ", ".join(setup.judged)) for setup in summary.setups if setup.judged),
         failures=tuple(
             _failure(number, failure, of[failure.setup], labels[failure.setup])
             for number, failure in enumerate(summary.failures, 1)
@@ -91,6 +93,8 @@ def block_text(block: Block, *, width: int = 118) -> str:
     lines = [*_wrapped("kcontroller  " + "  ·  ".join((block.title, *block.header)), width)]
     lines += _wrapped("VERDICT  " + " · ".join(text for _, text in block.verdicts), width)
     lines += _table(block.setups, left=(0,))
+    for setup, judged in block.judged:
+        lines += _wrapped(f"JUDGED  {f'with {setup}: ' if setup else ''}{judged}", width)
     for failure in block.failures[:_SHOWN_FAILURES]:
         lines += _wrapped(f"  {failure.number}. {failure.title}", width, indent=5)
         for detail in failure.details:

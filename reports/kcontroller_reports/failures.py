@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, Row, Window
+from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as F
 
 from kcontroller_reports.figures import fault_name
@@ -53,10 +53,11 @@ class Failure:
     consequences: tuple[Consequence, ...]
 
 
-_ENTRY = ("invariant", "kind", "expected", "seen", "where", "witness", "began_us")
+_SHOWN = ("expected", "seen", "where", "kind", "witness", "began_us")
+_ENTRY = ("invariant", *_SHOWN, "known")
 _EXAMPLE = (
     "campaign", "seed", "run", "directory", "campaign_file", "backend", "mutant", "noop_fault",
-    "cause", "expected", "seen", "where", "kind", "witness", "began_us", "parts", "faults", "rest",
+    "cause", *_SHOWN, "parts", "faults", "rest",
 )  # fmt: skip
 
 
@@ -81,12 +82,14 @@ def failure_rows(tables: Tables) -> DataFrame:
         )
         .join(tables.faults.transform(faults_of_run), "directory", "left")
         .withColumn("cause", F.coalesce(cause, F.lit("the run does not say why")))
-        .select("*", *(F.col(f"first.{name}").alias(name) for name in _ENTRY[1:]))
+        .select("*", *(F.col(f"first.{name}").alias(name) for name in _SHOWN))
         .withColumn("parts", F.struct(*[F.col(name) for name in PARTS]))
         .groupBy("setup", "verdict", F.regexp_replace("cause", "[0-9]+", "#").alias("alike"))
         .agg(
             F.count_distinct("directory").alias("runs"),
-            F.count_distinct(F.when(F.col("known").isNotNull(), F.col("directory"))).alias("known"),
+            F.count_distinct(F.when(F.col("known").isNotNull() | _known("first.known"), F.col("directory"))).alias(
+                "known"
+            ),
             F.flatten(F.collect_list(F.col("rest.invariant"))).alias("after"),
             F.min(F.struct(F.col("damage").isNotNull().alias("damaged"), *_EXAMPLE)).alias("example"),
         )
@@ -95,10 +98,13 @@ def failure_rows(tables: Tables) -> DataFrame:
 
 
 def broken_of_run(invariants: DataFrame) -> DataFrame:
-    """`first`: what was broken first in a run, and `rest`: what was broken after it. What must never happen (safety) comes
-    before what should have come about in the end, then by time."""
+    """`first`: what was broken first in a run, and `rest`: what was broken after it. What the campaign file expects comes
+    after what it does not, what must never happen (safety) before what should have come about in the end, then by time."""
     order = Window.partitionBy("directory").orderBy(
-        F.coalesce(F.col("kind") == "liveness", F.lit(False)), F.col("began_us").asc_nulls_last(), "invariant"
+        _known("known"),
+        F.coalesce(F.col("kind") == "liveness", F.lit(False)),
+        F.col("began_us").asc_nulls_last(),
+        "invariant",
     )
     return (
         invariants.where(F.col("verdict") == "violated")
@@ -111,6 +117,10 @@ def broken_of_run(invariants: DataFrame) -> DataFrame:
             F.transform(F.slice("all", 2, 1_000), lambda one: one["entry"]).alias("rest"),
         )
     )
+
+
+def _known(name: str) -> Column:
+    return F.coalesce(F.col(name) != "", F.lit(False))
 
 
 def faults_of_run(faults: DataFrame) -> DataFrame:

@@ -120,6 +120,9 @@ def _head(block: Block) -> str:
         + " · ".join(plain(part) for part in block.header)
         + "\n\n"
         + (f"{table}\n" if rows else "")
+        + "".join(
+            f"Judged{f' with {plain(setup)}' if setup else ''}: {plain(words)}.\n\n" for setup, words in block.judged
+        )
     )
 
 

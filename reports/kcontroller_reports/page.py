@@ -89,6 +89,7 @@ def page_html(summary: Summary, block: Block) -> str:
         needed=(NEEDED_FOR_P50, NEEDED_FOR_P95, NEEDED_FOR_P99),
         facts=_facts(summary),
         overloaded=sum(run.overloaded > 0 for run in summary.runs),
+        noted=[run for run in summary.runs if run.notes],
         part_names=PARTS,
         verdict_words=VERDICTS,
         counted=counted,

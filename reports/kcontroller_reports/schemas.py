@@ -93,6 +93,7 @@ VERDICTS_JSON: Final = StructType(
                         where=_TEXT,
                         witness=_TEXT,
                         began_us=_NUMBER,
+                        known=_TEXT,
                     )
                 )
             ),
@@ -222,6 +223,7 @@ INVARIANTS: Final = StructType(
             where=_TEXT,
             witness=_TEXT,
             began_us=_NUMBER,
+            known=_TEXT,
         ),
     ]
 )

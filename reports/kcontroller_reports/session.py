@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -254,8 +254,9 @@ def _stop(spark: SparkSession) -> None:
     from pyspark import SparkContext
 
     gateway: Any = spark.sparkContext._gateway
-    spark.stop()
-    gateway.shutdown()
+    with suppress(Exception):  # the JVM may be gone already, and that has been said
+        spark.stop()
+        gateway.shutdown()
     process: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
     if process is not None:
         if process.stdin is not None:

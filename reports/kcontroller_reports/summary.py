@@ -38,6 +38,10 @@ class Run:
     setup: str
     verdict: str
     parts: dict[str, str | None]
+    judged: dict[
+        str, int | None
+    ]  # `injected_count`, `injected_of` ...: how much there was to judge, and how much came about
+    notes: str | None  # what explains what looks odd, such as a clock that was set
     unfinished: bool
     known: str | None  # why its violations are expected, from the campaign file
     reason: str | None  # damage, or what the parts of the verdict say
@@ -75,6 +79,22 @@ class Setup:
 
     def count(self, outcome: str) -> int:
         return sum(run.outcome == outcome for run in self.runs)
+
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """How much there was to judge, over its runs; nothing of runs that do not say so."""
+        found = []
+        for part, words in _JUDGED.items():
+            count, of = (sum(run.judged.get(f"{part}_{what}") or 0 for run in self.runs) for what in ("count", "of"))
+            if of:
+                found.append(f"{count:,} of {of:,} {words}")
+        return tuple(found)
+
+
+_JUDGED = {
+    "injected": "faults applied", "operations": "operations succeeded", "observed": "effects observed",
+    "invariants": "invariants exercised", "healed": "faults healed",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +278,9 @@ def summarize(tables: Tables, remarks: Sequence[str] = ()) -> Summary:
 def run_rows(runs: DataFrame) -> DataFrame:
     """The columns of the page."""
     return runs.select(
-        "campaign", "seed", "run", "directory", "setup", "verdict", F.struct(*PARTS).alias("parts"), "unfinished", "known",
+        "campaign", "seed", "run", "directory", "setup", "verdict", F.struct(*PARTS).alias("parts"),
+        F.struct(*[f"{part}_{what}" for part in PARTS for what in ("count", "of")]).alias("judged"),
+        "notes", "unfinished", "known",
         F.coalesce("damage", "detail").alias("reason"),
         F.coalesce("overloaded", F.lit(0)).alias("overloaded"), "backend", "zookeeper", "kcontroller", "python", "java",
         "cpus", "system", "selectors", "assignment", "campaign_file", "mutant", "noop_fault", "commit", "started", "ended",
@@ -285,7 +307,7 @@ def _collect(rows: DataFrame, *keys: str) -> list[Row]:
 
 
 def _run(row: Row) -> Run:
-    return Run(**{**row.asDict(), "parts": row["parts"].asDict()})
+    return Run(**{**row.asDict(), "parts": row["parts"].asDict(), "judged": row["judged"].asDict()})
 
 
 def _recovery(row: Row) -> Recovery:

@@ -28,7 +28,7 @@ from pytest_kcontroller.model.text import printable
 HELD: dict[str, str | None] = dict.fromkeys(("injected", "operations", "observed", "invariants", "healed"), "held")
 RUN = Run(
     campaign="smoke", seed=1, run="r", directory="runs/smoke/r", setup="process", verdict="held", parts=HELD,
-    unfinished=False, known=None, reason=None, overloaded=0,
+    judged={}, notes=None, unfinished=False, known=None, reason=None, overloaded=0,
     backend="process", zookeeper="3.9", kcontroller="0.1", python="3.11", java="17", cpus="4", system="Linux x86_64",
     selectors=None, assignment="striped", campaign_file="smoke.toml", mutant=None, noop_fault=None, commit="4f2a91c",
     started="2026-01-02T03:04:05.000Z", ended="2026-01-02T03:04:10.000Z", duration_us=5_000_000,
@@ -324,3 +324,14 @@ def test_dates() -> None:
     assert dates(["2026-01-01T05:06:05Z", "2026-01-02T03:04:05Z"]) == "2026-01-01 05:06 to 2026-01-02 03:04 UTC"
     assert dates([None, "yesterday"]) == ""
     assert make_block(summary()).header[0] == "2026-01-02 03:04 UTC"
+
+
+def test_how_much_was_judged_is_said_for_each_setup_and_notes_are_shown() -> None:
+    real = [replace(RUN, seed=seed, judged={"injected_count": 4, "injected_of": 500 * seed}) for seed in (1, 2)]
+    noted = replace(SIMULATED, judged={"injected_count": 0, "injected_of": 7}, notes="the clock was set by +50 ms")
+    told = summary((*real, noted))
+    block = make_block(told)
+    assert block.judged == (("process", "8 of 1,500 faults applied"), ("sim", "0 of 7 faults applied"))
+    assert "JUDGED  with process: 8 of 1,500 faults applied" in block_text(block)
+    assert "Judged with sim: 0 of 7 faults applied." in report_md(told, block)
+    assert "the clock was set by +50 ms" in page_html(told, block)
