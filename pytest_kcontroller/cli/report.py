@@ -6,11 +6,15 @@ import argparse
 import os
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_kcontroller.cli import explain
 from pytest_kcontroller.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from kcontroller_reports.report import Report
 
 NAME = "report"
 HELP = "many runs become one report: HTML, Markdown, JUnit, JSON, Parquet (Spark)"
@@ -29,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     explain(
         parser,
         examples=["kcontroller report runs", "kcontroller report runs shard-*/ -o report"],
-        statuses="0 the report is written, whatever the verdicts; 2 a bad option, 5 there are no runs, 6 no Spark",
+        statuses="0 the report is written, whatever the verdicts; 2 a bad option or place, 5 there are no runs, 6 no Spark",
     )
 
 
@@ -50,16 +54,24 @@ def run(args: argparse.Namespace) -> int:
         print("there is nothing to report: no run directory (one with a run.json) was found", file=sys.stderr)
         _print_json(args, _NOTHING_RAN, runs=0, verdicts={}, files={}, remarks=list(found.remarks))
         return _NOTHING_RAN
-    from kcontroller_reports.report import JUNIT, MARKDOWN, PAGE, SUMMARY, TABLES, check_output, write_report
+    from kcontroller_reports.report import check_output, write_report
 
     check_output(args.out)
     _say(f"{len(found.places)} run{'' if len(found.places) == 1 else 's'} found; Spark starts, which takes a while")
-    from kcontroller_reports.block import block_text
-    from kcontroller_reports.markdown import append_summary
     from kcontroller_reports.session import spark_session
 
     with spark_session() as spark:
         report = write_report(spark, found.places, args.out, found.remarks, _say)
+    _tell(args, found.remarks, report)
+    return 0
+
+
+def _tell(args: argparse.Namespace, remarks: Sequence[str], report: Report) -> None:
+    """What the report says first, and where its parts are."""
+    from kcontroller_reports.block import block_text
+    from kcontroller_reports.markdown import append_summary
+    from kcontroller_reports.report import JUNIT, MARKDOWN, PAGE, SUMMARY, TABLES
+
     for remark in report.remarks:
         print(remark, file=sys.stderr)
     print(block_text(report.block))
@@ -82,9 +94,8 @@ def run(args: argparse.Namespace) -> int:
         runs=len(report.summary.runs),
         verdicts=dict(sorted(verdicts.items())),
         files={name: str(args.out / file) for name, file in named.items()},
-        remarks=[*found.remarks, *report.remarks],
+        remarks=[*remarks, *report.remarks],
     )
-    return 0
 
 
 def _print_json(args: argparse.Namespace, status: int, **facts: Any) -> None:
