@@ -49,6 +49,7 @@ class Hunt:
     first: int
     jobs: int
     max_seconds: float
+    max_runs: int | None = None
     played: Counter[str] = field(default_factory=Counter)
     """Verdict -> runs; a known failure is `known`, a run in which too little came about is `nothing tested`."""
     untested: dict[str, list[str]] = field(default_factory=dict)
@@ -149,14 +150,17 @@ async def _hunt(plan: Hunt, screen: Progress) -> int:
     _say_of_mutant(plan, screen, found)
     if found is None:
         others = ", ".join(f"{plan.played[verdict]} {verdict}" for verdict in sorted(plan.played) if verdict != HELD_)
-        screen.say(f"no violation was found{f' ({others})' if others else ''}")
+        ended = "" if plan.count else f": no run ended in {plan.max_seconds:g} s"
+        screen.say(f"no violation was found{f' ({others})' if others else ''}{ended}")
     screen.say(f"more seeds: {_hunt_on(plan)}")
-    return aggregate([_status_of_counted(plan), *(exit_status(record["unexpected"]) for record in strange)])
+    return aggregate([*_statuses_of_counted(plan), *(exit_status(record["unexpected"]) for record in strange)])
 
 
-def _status_of_counted(plan: Hunt) -> int:
-    """Of the runs that were only counted: unknown, if there were some and none of them tested anything."""
-    return UNKNOWN if plan.played[NOTHING_TESTED] and not plan.played[HELD_] + plan.played[KNOWN] else HELD
+def _statuses_of_counted(plan: Hunt) -> list[int]:
+    """Of the runs that were only counted: unknown, if none of them tested anything; none, if there were none."""
+    if plan.played[HELD_] + plan.played[KNOWN]:
+        return [HELD]
+    return [UNKNOWN] if plan.played[NOTHING_TESTED] else []
 
 
 async def _play_seeds(plan: Hunt, screen: Progress, clock: RealClock) -> list[Mapping[str, Any]]:
@@ -167,7 +171,7 @@ async def _play_seeds(plan: Hunt, screen: Progress, clock: RealClock) -> list[Ma
         async with asyncio.timeout(plan.max_seconds), Nursery() as tasks:
             tasks.start(_show_progress(plan, screen, clock), name="progress")
             tasks.start(play_batches(plan.work, plan.jobs, record.put_nowait), name="workers")
-            while len(strange) < ENOUGH:
+            while len(strange) < ENOUGH and plan.count != plan.max_runs:
                 one = await record.get()
                 if "failure" in one:
                     same = run_line(str(plan.campaign.file), [one["seed"]], plan.options, backend="")

@@ -93,8 +93,7 @@ def replay_line(result: RunResult) -> str:
 
 
 def _of_invariants(invariants: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """What is new first; then what must never happen: what did not come about in the end is often its consequence."""
-    for entry in sorted(invariants, key=lambda entry: (bool(entry.get("known")), entry["kind"] != "safety")):
+    for entry in sorted(invariants, key=_weight):
         if entry["verdict"] == "violated":
             known = f" (known: {entry['known']})" if entry.get("known") else ""
             yield f"{entry['name']}{known}: {entry['seen']} ({entry['where']}); expected {entry['expected']}"
@@ -102,6 +101,11 @@ def _of_invariants(invariants: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                 yield f"witness: {in_words(entry['witness'])}"
         elif entry["verdict"] == "unknown":
             yield f"{entry['name']}: unknown: {entry['seen']}"
+
+
+def _weight(entry: Mapping[str, Any]) -> tuple[bool, bool]:
+    """What is new first; then what must never happen: what did not come about in the end is often its consequence."""
+    return bool(entry.get("known")), entry["kind"] != "safety"
 
 
 def _of_parts(result: RunResult) -> Iterator[str]:
@@ -165,7 +169,7 @@ class Cause:
         """None: it held, or nothing but the expected is wrong."""
         if not result.status:
             return None
-        entries = result.details.get("invariants", ())
+        entries = sorted(result.details.get("invariants", ()), key=_weight)
         new = [entry["name"] for entry in entries if entry["verdict"] == "violated" and not entry.get("known")]
         if result.unexpected == "violated":
             return cls("violated", ", ".join(new))

@@ -17,6 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-seconds", type=float, default=60.0, metavar="S", help="give up after so long (default: %(default)g)"
     )
+    parser.add_argument("--max-runs", type=int, metavar="N", help="stop after so many")
     parser.add_argument(
         "--jobs", type=int, default=1, metavar="N", help="processes side by side (default: %(default)s)"
     )
@@ -31,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "kcontroller hunt chaos/campaigns/zombie.toml --mutant KAFKA-6082  # a known bug: status 1",
         ],
         statuses="0 nothing was found, 1 a violation was found, 2 a bad file or option, 4 a run could not be judged,\n"
-        "6 a fault was not applied, seen or healed, 130 Ctrl-C",
+        "or none tested anything, 5 no run ended in time, 6 a fault was not applied, seen or healed, 130 Ctrl-C",
     )
 
 
@@ -44,8 +45,8 @@ def run(args: argparse.Namespace) -> int:
     from pytest_kcontroller.cli._json import print_json
     from pytest_kcontroller.errors import UsageError
 
-    for name, least in (("from_seed", 0), ("jobs", 1), ("max_seconds", 0)):
-        if getattr(args, name) < least:
+    for name, least in (("from_seed", 0), ("jobs", 1), ("max_seconds", 0), ("max_runs", 1)):
+        if getattr(args, name) is not None and getattr(args, name) < least:
             raise UsageError(
                 f"{getattr(args, name):g} is too small", where=f"--{name.replace('_', '-')}", hint=f"{least} or more"
             )
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         backend=simulated().name,
     )
     check(campaign, options)
-    plan = Hunt(campaign, options, args.from_seed, args.jobs, args.max_seconds)
+    plan = Hunt(campaign, options, args.from_seed, args.jobs, args.max_seconds, args.max_runs)
     try:
         status = hunt(plan)
     except KeyboardInterrupt:

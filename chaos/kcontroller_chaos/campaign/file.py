@@ -374,14 +374,15 @@ class _Reader:
                 self._fail(section, index, "replication_factor", what, "")
 
     def _topic_names(self, topics: list[dict[str, Any]], workload: list[dict[str, Any]]) -> None:
-        """Kafka's rules, and each name once: what would be refused when the run has begun is wrong in the file."""
+        """Kafka's rules, and no two `[[topics]]` of one name: what would end the run when it has begun is wrong in the file.
+        A workload may ask for a topic that is there: that is refused, and told."""
         named = [("topics", index, "name", row["name"]) for index, row in enumerate(topics)]
         named += [("workload", index, "topic", row["topic"]) for index, row in enumerate(workload) if row["topic"]]
         for number, (section, index, key, name) in enumerate(named):
             if (why := why_no_topic_name(name)) is not None:
                 self._fail(section, index, key, why, RULE)
             before = [other for *_, other in named[:number]]
-            if name in before:
+            if name in before and section == "topics":
                 self._fail(section, index, key, f"two topics are called {name!r}", "give one another name")
             if twin := next((other for other in before if collide(name, other)), None):
                 what = f"{name!r} collides with {twin!r}: in Kafka's metrics `.` and `_` are one"

@@ -20,7 +20,6 @@ LATER = '[[workload]]\nkind = "admin"\naction = "create_topic"\nat_s = 1\ntopic 
         ('[[topics]]\nname = "a/b"\n', "campaign.toml:5: `topics.name`: 'a/b' is no name of a topic\n  -> 1 to 249 of"),
         ('[[topics]]\nname = ""\n', "'' is no name of a topic"),
         (A + A, "campaign.toml:7: `topics.name`: two topics are called 'a.b'\n  -> give one another name"),
-        (A + LATER.format("a.b"), "campaign.toml:10: `workload.topic`: two topics are called 'a.b'"),
         (A + LATER.format("a_b"), "'a_b' collides with 'a.b': in Kafka's metrics"),
         (LATER.format("ü"), "`workload.topic`: 'ü' is no name of a topic"),
     ],
@@ -31,3 +30,8 @@ def test_a_wrong_name_has_file_and_line(tmp_path: Path, text: str, message: str)
     with pytest.raises(UsageError) as refused:
         load_campaign(file)
     assert message in str(refused.value)
+
+
+def test_a_workload_may_ask_for_a_topic_that_is_there(tmp_path: Path) -> None:
+    (tmp_path / "campaign.toml").write_text(HEAD + A + LATER.format("a.b"))
+    assert [one.does.topic for one in load_campaign(tmp_path / "campaign.toml").workload] == ["a.b"]
