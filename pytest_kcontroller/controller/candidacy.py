@@ -80,9 +80,13 @@ async def _try(store: Store, node: int, clock: Clock) -> Won | None:
     return Won(epoch, stat.version)
 
 
-async def step_down(store: Store, epoch_version: int) -> None:
-    """Deletes our /controller, so that there is a new election; not that of a successor."""
+async def step_down(store: Store) -> None:
+    """Deletes our /controller, so that there is a new election; not that of a successor, who would have raised the epoch
+    since it was read."""
+    epoch, there = await store.get(CONTROLLER_EPOCH), await store.get(CONTROLLER)
+    if epoch is None or there is None or there.stat.ephemeral_owner != store.session.session_id:
+        return
     try:
-        await store.write_all([Delete(CONTROLLER)], fence=Fence(epoch_version))
+        await store.write_all([Delete(CONTROLLER)], fence=Fence(epoch.stat.version))
     except (NoNodeError, FencedError, ConnectionLossError):
         return

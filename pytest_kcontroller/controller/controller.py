@@ -127,8 +127,11 @@ class Controller:
                 await self._recheck(event)
 
     async def _recheck(self, event: Event) -> None:
+        """A term that begins and is fenced although /controller is its own (somebody wrote the epoch by hand) ends too."""
         try:
-            await self.resign_if_moved()
+            if await self.resign_if_moved() and self._phase == "loading" and self._store is not None:
+                self.resign("its failover was fenced")
+                await step_down(self._store)
         except Exception as failed:  # noqa: BLE001 - as above
             self._failed(event, failed)
 
@@ -169,17 +172,19 @@ class Controller:
         except Exception as failed:
             if consequence(failed).ends_failover:
                 self.resign(f"its failover failed: {shown(failed)}")
-                await step_down(store, won.epoch_version)
+                await step_down(store)
             raise
         self._phase = "active"
 
-    async def resign_if_moved(self) -> None:
-        """Reads /controller, watching it again, and resigns if it is not this session's any more."""
+    async def resign_if_moved(self) -> bool:
+        """Reads /controller, watching it again, and resigns if it is not this session's any more. True: it is."""
         if self._store is None:
-            return
+            return False
         there = await self._store.get(CONTROLLER, watch=True)
         if there is None or there.stat.ephemeral_owner != self._store.session.session_id:
             resign_when_moved(self)
+            return False
+        return True
 
     def resign(self, reason: str) -> None:
         if self._term is None:

@@ -3,7 +3,7 @@
 | exception | the event | the term | the node |
 |---|---|---|---|
 | SessionExpiredError | ends; who asked gets NOT_CONTROLLER | ends with the Expire that is on its way | opens a session |
-| FencedError | ends, as above | ends if /controller is not ours any more (it is read) | goes on |
+| FencedError | ends, as above | ends if /controller is not ours any more (it is read), or it just begins | goes on |
 | ConnectionLossError | recorded and logged | stays | goes on |
 | CorruptZnodeError | recorded and logged, with the znode's path | stays | goes on |
 | anything else: a bug, ours or a plugin's | recorded, logged with its traceback | stays | goes on |

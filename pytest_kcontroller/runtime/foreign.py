@@ -32,6 +32,10 @@ OURS = f"{Path(__file__).parents[1]}{os.sep}"
 PYTHONS = f"{Path(os.__file__).parent}{os.sep}"
 
 
+NO_ANSWER = "it gave no answer within"
+"""What is said of a call that was too late: such a run need not come out the same again."""
+
+
 class NoAnswerError(Exception):
     """A call did not return in time: `str` says so, and where it stood."""
 
@@ -134,6 +138,6 @@ def answer_within(limit_s: float, call: Callable[[], T]) -> T:
     running.give_up()
     ended = running.wait(ENDING_S)
     raise NoAnswerError(
-        f"it gave no answer within {limit_s:g} s, and stood at {place or 'no line of Python'}"
+        f"{NO_ANSWER} {limit_s:g} s, and stood at {place or 'no line of Python'}"
         + ("" if ended else "; it cannot be ended, and goes on in a thread of its own")
     )

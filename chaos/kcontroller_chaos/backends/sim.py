@@ -146,6 +146,40 @@ def simulate(
         return Work(scheduler.now_us, scheduler.ran)
 
 
+def simulate_within(
+    limit_s: float,
+    settings: ClusterSettings,
+    directory: Path,
+    work: Callable[[Run], Coroutine[Any, Any, None]],
+    *,
+    keep: Callable[[list[Event]], None],
+    mutant: Mutant | None,
+    plugins: Plugins | None = None,
+) -> Work:
+    """`simulate`, for `limit_s` of real time at most. Raises EnvironmentFailure after that, once its history is kept."""
+    scheduler, late = Scheduler(), list[EnvironmentFailure]()
+    running = OwnThread(
+        lambda: simulate(
+            settings, directory, work, keep=keep, mutant=mutant, plugins=plugins, scheduler=scheduler, late=late
+        )
+    )
+    running.begin()
+    if running.wait(limit_s):
+        return running.answer()
+    _end_late(running, scheduler, limit_s, late)
+    raise late[0]
+
+
+def _end_late(running: OwnThread[Any], scheduler: Scheduler, limit_s: float, late: list[EnvironmentFailure]) -> None:
+    late.append(too_long(limit_s, f"it stands at {running.place}, {scheduler.now_us / 1e6:g} s after its start"))
+    _end(running, scheduler)
+
+
+def _end(running: OwnThread[Any], scheduler: Scheduler) -> None:
+    if not running.end(scheduler.interrupt):
+        _log.error("%s does not return; it is left alone", running.place)
+
+
 def mutant_of(settings: ClusterSettings) -> Mutant | None:
     """It is put into this process, as all nodes run in it. Raises UsageError."""
     return load_plugins((*settings.plugins, MUTANTS)).mutant(settings.mutant)
@@ -206,14 +240,10 @@ async def _apart(
     try:
         async with asyncio.timeout(limit_s):
             await ended.wait()
-    except BaseException as over:
-        if isinstance(over, TimeoutError):
-            late.append(
-                too_long(limit_s, f"it stands at {running.place}, {scheduler.now_us / 1e6:g} s after its start")
-            )
-        if not running.end(scheduler.interrupt):
-            _log.error("%s does not return; it is left alone", running.place)
-        if late:
-            raise late[0] from None
+    except TimeoutError:
+        _end_late(running, scheduler, limit_s, late)
+        raise late[0] from None
+    except BaseException:
+        _end(running, scheduler)
         raise
     running.answer()

@@ -73,6 +73,19 @@ def test_its_own_id_in_a_controller_of_another_session_is_not_its_own(box: Contr
 # --- failing over
 
 
+def test_a_failover_that_is_fenced_in_its_own_controller_ends_and_there_is_a_new_election(box: ControllerBox) -> None:
+    """Somebody has written the epoch by hand: /controller is still ours, and nothing can be written in this term."""
+    box.create_topic("t", [[1, 2]])
+    box.hold(BEFORE_STATE_WRITE)
+    box.start()
+    box.write(SetData(CONTROLLER_EPOCH, b"7"))
+    box.release(BEFORE_STATE_WRITE)
+    assert (box.controller.phase, box.controller.epoch) == ("active", 8)
+    assert box.state("t-0").controller_epoch == 8
+    (resigned,) = box.events("controller.resigned")
+    assert resigned["reason"] == "its failover was fenced"
+
+
 def test_a_failover_tells_who_is_live_first_then_every_live_replica_its_state(box: ControllerBox) -> None:
     """KAFKA-4443."""
     box.create_topic("t", [[1, 2], [2, 3]], states={0: STATE, 1: replace(STATE, leader=2, isr=(2, 3))})
