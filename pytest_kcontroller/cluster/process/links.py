@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
+from pytest_kcontroller.cluster.children.patience import Patience
 from pytest_kcontroller.cluster.children.processes import Supervised
 from pytest_kcontroller.cluster.process.shared_proxies import prefix
 from pytest_kcontroller.cluster.timing import scaled
@@ -276,17 +277,16 @@ async def start_server(log: Path) -> tuple[Supervised, str]:
         port = 0
         command = [sys.executable, "-m", "pytest_kcontroller.cluster.toxiproxy", "--port", "0"]
     process = await Supervised.start("toxiproxy", command, log=log)
-    loop = asyncio.get_running_loop()
-    began = loop.time()
-    while (seconds := loop.time() - began) < scaled(START_S):
+    patience, by_hand = Patience(scaled(START_S), process.pid), shlex.join(command)
+    while patience.left_s:
         if process.returncode is not None:
             phase = f"it ended with status {process.returncode}"
-            raise StartError("toxiproxy", phase=phase, seconds=seconds, log=log, command=shlex.join(command))
+            raise StartError("toxiproxy", phase=phase, seconds=patience.seconds, log=log, command=by_hand)
         if (url := await _ready(log, port)) is not None:
             return process, url
         await asyncio.sleep(POLL_S)
     await process.kill()
-    raise StartError("toxiproxy", phase="no answer", seconds=seconds, log=log, command=shlex.join(command))
+    raise StartError("toxiproxy", phase="no answer", seconds=patience.seconds, log=log, command=by_hand)
 
 
 async def _ready(log: Path, port: int) -> str | None:

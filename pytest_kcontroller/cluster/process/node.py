@@ -16,6 +16,7 @@ from typing import Any
 
 import psutil
 
+from pytest_kcontroller.cluster.children.patience import Patience
 from pytest_kcontroller.cluster.children.processes import Supervised, temporary_name
 from pytest_kcontroller.cluster.misuse import not_running, running_already
 from pytest_kcontroller.cluster.timing import scaled
@@ -88,19 +89,20 @@ class NodeProcess:
         self._paused = False
         history = self._run / "history" / f"{self._name}.jsonl"
         replace(self._settings, history=str(history)).save(self.settings_file)
-        began = asyncio.get_running_loop().time()
         self._process = await self._spawn()
         self._watch = asyncio.create_task(self._observe_end(self._process), name=f"watch node {self.node}")
+        patience = Patience(scaled(START_S + self._settings.session_timeout_ms / 1000), self._process.pid)
         why: str | None = "it was not looked at"
-        try:
-            async with asyncio.timeout(scaled(START_S + self._settings.session_timeout_ms / 1000)):
-                while self.alive:
-                    if (why := await ready(self.node)) is None:
-                        return
-                    await asyncio.sleep(POLL_S)
-        except TimeoutError:
-            raise self._start_error(str(why), began) from None
-        raise self._start_error(f"it ended with status {self._process.returncode}", began)
+        while self.alive:
+            if not (left_s := patience.left_s):
+                raise self._start_error(str(why), patience)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(left_s):
+                    why = await ready(self.node)
+            if why is None:
+                return
+            await asyncio.sleep(POLL_S)
+        raise self._start_error(f"it ended with status {self._process.returncode}", patience)
 
     @property
     def _command(self) -> list[str]:
@@ -116,11 +118,11 @@ class NodeProcess:
             cleanup=[self._cleanup],
         )
 
-    def _start_error(self, phase: str, began: float) -> StartError:
+    def _start_error(self, phase: str, patience: Patience) -> StartError:
         return StartError(
             f"node {self.node}",
             phase=phase,
-            seconds=asyncio.get_running_loop().time() - began,
+            seconds=patience.seconds,
             log=self.log,
             command=shlex.join(self._command),
         )

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+from pytest_kcontroller.cluster.children.patience import Patience
 from pytest_kcontroller.cluster.children.processes import Supervised
 from pytest_kcontroller.cluster.contract import NodeSession
 from pytest_kcontroller.cluster.timing import scaled
@@ -92,9 +93,8 @@ class SessionRelays:
         return relays
 
     async def _ready(self, log: Path, command: str) -> None:
-        loop = asyncio.get_running_loop()
-        began, phase = loop.time(), "no answer"
-        while (seconds := loop.time() - began) < scaled(START_S):
+        patience, phase = Patience(scaled(START_S), self._process.pid), "no answer"
+        while patience.left_s:
             if self._process.returncode is not None:
                 phase = f"it ended with status {self._process.returncode}"
                 break
@@ -102,7 +102,7 @@ class SessionRelays:
             if self.addresses:
                 return
             await asyncio.sleep(POLL_S)
-        raise StartError("the relays to ZooKeeper", phase=phase, seconds=seconds, log=log, command=command)
+        raise StartError("the relays to ZooKeeper", phase=phase, seconds=patience.seconds, log=log, command=command)
 
     def begin(self, node: int) -> None:
         """Its process is about to be started."""

@@ -118,6 +118,10 @@ class EmbeddedZooKeeper(ZooKeeper):
         status = self._process.returncode
         return None if status is None else f"the JVM ended with status {status}"
 
+    @property
+    def _pid(self) -> int | None:
+        return self._process.pid
+
     async def _is_ours(self) -> bool:
         """Another ZooKeeper may have taken the port before ours, and answer in its place."""
         return f"dataDir={self.directory / 'data' / 'version-2'}\n" in await self.four_letter_word("conf")

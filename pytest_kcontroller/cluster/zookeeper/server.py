@@ -8,6 +8,7 @@ import shutil
 from abc import ABC, abstractmethod
 from pathlib import Path
 
+from pytest_kcontroller.cluster.children.patience import Patience
 from pytest_kcontroller.cluster.limits import LONGEST_SESSION_MS
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import StartError
@@ -50,24 +51,29 @@ class ZooKeeper(ABC):
     def _how_it_ended(self) -> str | None:
         """None while it runs."""
 
+    @property
+    def _pid(self) -> int | None:
+        """Of its process; None: it is in a container."""
+        return None
+
     @abstractmethod
     async def _is_ours(self) -> bool:
         """Whether what answers at the address is this server."""
 
     async def _ready(self, log: Path, command: str) -> None:
-        loop = asyncio.get_running_loop()
-        began = loop.time()
+        patience = Patience(scaled(START_S), self._pid)
         limit_s = ANSWER_S / 10  # a port may be open before the server is there to answer: ask again soon
-        while (seconds := loop.time() - began) < scaled(START_S):
+        while patience.left_s:
             if (ended := self._how_it_ended()) is not None:
-                raise StartError("ZooKeeper", phase=ended, seconds=seconds, log=log, command=command)
+                raise StartError("ZooKeeper", phase=ended, seconds=patience.seconds, log=log, command=command)
             answer = await self.four_letter_word("srvr", limit_s)
             if answer.startswith("Zookeeper version") and await self._is_ours():
                 return
             limit_s = min(1.5 * limit_s, ANSWER_S)
             await asyncio.sleep(POLL_S)
+        seconds, phase = patience.seconds, "waiting for its answer to srvr"
         await self.stop()
-        raise StartError("ZooKeeper", phase="waiting for its answer to srvr", seconds=seconds, log=log, command=command)
+        raise StartError("ZooKeeper", phase=phase, seconds=seconds, log=log, command=command)
 
     async def four_letter_word(self, word: str, limit_s: float = ANSWER_S) -> str:
         """The server's answer to `srvr`, `cons`, `dump`, ...; empty if it does not answer."""
