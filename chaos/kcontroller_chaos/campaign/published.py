@@ -99,4 +99,4 @@ def _row(key: Key) -> str:
 
 def _typed(default: Any) -> str:
     """As it would stand in a campaign file."""
-    return default if isinstance(default, str) else json.dumps(default)
+    return json.dumps(default)
