@@ -8,11 +8,13 @@ time (one endless `sum`) lets nobody else run: only SIGTERM and SIGKILL help the
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import ctypes
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import copy_context
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -108,6 +110,27 @@ def raise_in(thread: int) -> None:
     """Ends what goes on in the thread with this ident, as soon as it is in Python's hands, by an exception that nobody
     catches who catches exceptions."""
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(GivenUp))
+
+
+@contextlib.contextmanager
+def freed_when_held_up(limit_s: float) -> Iterator[None]:
+    """While the block goes on, the loop of this thread is watched: what lets nobody else take a turn for so long is given up
+    (GivenUp)."""
+    loop, thread, over = asyncio.get_running_loop(), threading.get_ident(), threading.Event()
+
+    def watch() -> None:
+        while not over.wait(limit_s / SLICES):
+            heard = threading.Event()
+            with contextlib.suppress(RuntimeError):  # the loop is closed: it is over at this moment
+                loop.call_soon_threadsafe(heard.set)
+            if not any(heard.wait(limit_s / SLICES) or over.is_set() for _ in range(SLICES)):
+                raise_in(thread)
+
+    threading.Thread(target=watch, name="watch over the loop", daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
 
 
 def place_of(thread: int | None) -> str:

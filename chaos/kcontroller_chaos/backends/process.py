@@ -16,15 +16,20 @@ from kcontroller_chaos.history.transactions import ZOOKEEPER
 from pytest_kcontroller.cluster.java import versions
 from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.process.cluster import ProcessCluster
+from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.source import check_zookeeper
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.history import HistoryEvent
+from pytest_kcontroller.runtime.foreign import freed_when_held_up
 from pytest_kcontroller.runtime.nursery import settled
 from pytest_kcontroller.runtime.real import RealClock, Recorder, RunStart
 
 __all__ = ("check", "new_run", "play", "start_of", "versions")
 
 check = check_zookeeper
+
+HELD_UP_S = 20.0
+"""A fault that lets nobody else go on for so long is given up: it was not applied, observed or healed."""
 
 
 class ProcessRun(RealRun):
@@ -124,8 +129,9 @@ async def _within(limit_s: float, work: Coroutine[Any, Any, None]) -> None:
     task = asyncio.ensure_future(work)
     standing = ""
     try:
-        async with asyncio.timeout(limit_s) as limit:
-            await asyncio.shield(task)
+        with freed_when_held_up(scaled(HELD_UP_S)):
+            async with asyncio.timeout(limit_s) as limit:
+                await asyncio.shield(task)
     except TimeoutError:
         if not limit.expired():
             raise

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable
 
 import pytest
 
-from pytest_kcontroller.runtime.foreign import NoAnswerError, answer_within
+from pytest_kcontroller.runtime.foreign import GivenUp, NoAnswerError, answer_within, freed_when_held_up
 
 LONG_S = 60.0
 """Nothing here takes so long."""
@@ -49,3 +50,20 @@ def test_it_says_whether_it_could_be_ended() -> None:
         answer_within(SHORT_S, spin)
     with pytest.raises(NoAnswerError, match="it cannot be ended, and goes on in a thread of its own"):
         answer_within(SHORT_S, spin_whatever_is_raised)
+
+
+def test_a_loop_that_is_held_up_is_freed() -> None:
+    turns: list[str] = []
+
+    async def hold_up() -> None:
+        spin()
+
+    async def live() -> None:
+        with freed_when_held_up(SHORT_S):
+            task = asyncio.ensure_future(hold_up())
+            with pytest.raises(GivenUp):
+                await task
+        turns.append("the others go on")
+
+    asyncio.run(live())
+    assert turns == ["the others go on"]
