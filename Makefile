@@ -67,9 +67,10 @@ demo: $(INSTALLED)
 	$(BIN)/kcontroller report $(RUNS)/demo -o $(REPORT)
 	@echo "the report is $(abspath $(REPORT))/report.html"
 
-# Environments are made two at a time, then used one after the other: tests have the machine for themselves.
+# Environments are made two at a time, then used one after the other: tests have the machine for themselves. A terminal shows
+# which are being made.
 test: $(TOX)
-	$(BIN)/tox run-parallel --notest --parallel 2 --parallel-no-spinner
+	$(BIN)/tox run-parallel --notest --parallel 2 $$(test -t 2 || echo --parallel-no-spinner)
 	$(BIN)/tox run
 
 # What a person runs while working: one environment, no wheel, no Java, no sockets beyond this machine.
