@@ -155,6 +155,6 @@ def _run(run: Run) -> str:
     parts = [plain(run.parts[name] or "", 40) for name in PARTS]
     seed = "" if run.seed is None else run.seed
     reasons = [plain(f"known: {run.known}")] if run.known else []
-    reasons += [plain(run.reason)] if run.reason else []
+    reasons += [plain(text) for text in (run.reason, run.notes) if text]
     where = "<br>".join([plain(run.directory), *reasons])
     return _row([run.outcome, plain(run.campaign), seed, *parts, seconds(run.duration_us), where])

@@ -66,7 +66,8 @@ def _without(row: dict[str, Any], name: str, **more: Any) -> dict[str, Any]:
 
 
 def _recovery(row: Recovery) -> dict[str, Any]:
-    """A percentile that is no time (its recovery was not seen to end) is null, as is one that needs more values."""
+    """A percentile that is no time (its recovery was not seen to end) is null, as is one that needs more values: `no_value`
+    says for which of the two."""
     times = {name: getattr(row, name) for name in ("p50_us", "p95_us", "p99_us", "max_us")}
     finite = {name: None if us is None or math.isinf(us) else int(us) for name, us in times.items()}
     return {
@@ -76,7 +77,12 @@ def _recovery(row: Recovery) -> dict[str, Any]:
         "not_ended": row.endless,
         "nothing_to_recover": row.idle,
         **finite,
+        "no_value": {name: _why_null(us) for name, us in times.items() if finite[name] is None},
     }
+
+
+def _why_null(us: float | None) -> str:
+    return "too few values" if us is None else "no end seen"
 
 
 def _run(run: Run) -> dict[str, Any]:

@@ -139,6 +139,14 @@ def test_summary_json_has_no_infinite_number_and_fits_its_schema() -> None:
 
     jsonschema.validate(value, json.loads((files("kcontroller_reports") / "summary.schema.json").read_text()))
     assert value["recovery"][0]["max_us"] is None and value["recovery"][0]["not_ended"] == 1
+    few = dict.fromkeys(("p50_us", "p95_us", "p99_us"), "too few values")
+    assert value["recovery"][0]["no_value"] == few | {"max_us": "no end seen"}
+
+
+def test_a_clock_that_was_set_is_noted_in_the_short_form_too() -> None:
+    told = summary((replace(RUN, notes="the wall clock was set 1.000 s ahead"),))
+    for text in (report_md(told, make_block(told)), page_html(told, make_block(told))):
+        assert "the wall clock was set 1.000 s ahead" in text
 
 
 def test_a_known_failure_is_said_everywhere_and_turns_nothing_red() -> None:
