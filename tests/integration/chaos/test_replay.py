@@ -18,7 +18,7 @@ CAMPAIGNS = Path(__file__).parents[3] / "chaos" / "campaigns"
 PROGRAM = [sys.executable, "-c", "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"]
 
 QUIET = '[campaign]\nname = "quiet"\nduration_s = 1\nseeds = "1..4"\n[cluster]\nnodes = 1\n'
-QUIET += '[[topics]]\nname = "t"\n'
+QUIET += '[[topics]]\nname = "t"\n[thresholds]\nfaults_applied = 0\noperations_ok = 0\n'
 
 
 def kcontroller(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:

@@ -24,6 +24,10 @@ duration_s = 1
 name = "t"
 partitions = 1
 replication_factor = 1
+
+[thresholds]
+faults_applied = 0
+operations_ok = 0
 """
 PROGRAM = "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"
 
