@@ -78,9 +78,9 @@ def run(args: argparse.Namespace) -> int:
     image = image_of(args.zookeeper, args.zookeeper_image, option="--zookeeper-image")
     check_zookeeper(image)
     settings = ClusterSettings(nodes=args.nodes, session_timeout_ms=args.session_timeout_ms, zookeeper_image=image)
+    say = sayer(as_json=args.json)
     with _directory(args.keep) as directory:
         try:
-            say = sayer(as_json=args.json)
             asyncio.run(until_asked(settings, directory, topics, keep=args.keep is not None, say=say))
         except asyncio.CancelledError:
             pass

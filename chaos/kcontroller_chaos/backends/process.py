@@ -127,10 +127,10 @@ async def play(
 async def _within(limit_s: float, work: Coroutine[Any, Any, None]) -> None:
     """Raises EnvironmentFailure that names what still goes on after so long; it is cancelled then."""
     task = asyncio.ensure_future(work)
-    standing = ""
+    standing, limit = "", asyncio.timeout(limit_s)
     try:
         with freed_when_held_up(scaled(HELD_UP_S)):
-            async with asyncio.timeout(limit_s) as limit:
+            async with limit:
                 await asyncio.shield(task)
     except TimeoutError:
         if not limit.expired():

@@ -76,12 +76,13 @@ class FaultPlayer:
 
     async def _observe_and_wait(self) -> bool:
         """Both at once; healed when both have ended, so that healing never destroys the evidence. Whether there was some."""
+        observed = False
         async with Nursery() as tasks:
-            observing: asyncio.Task[bool] = tasks.start(self._observe(), name=f"observe {self.on.fault}")
+            observing = tasks.start(self._observe(), name=f"observe {self.on.fault}")
             if self.until is not None:
                 await self.until()
-            await observing
-        return observing.result()
+            observed = await observing
+        return observed
 
     async def _observe(self) -> bool:
         try:
