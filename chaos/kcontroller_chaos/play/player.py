@@ -82,7 +82,7 @@ class FaultPlayer:
             if self.until is not None:
                 await self.until()
             observed = await observing
-        return observed
+        return observed  # noqa: RET504 - for pyright a block may swallow what is raised in it
 
     async def _observe(self) -> bool:
         try:
