@@ -7,6 +7,7 @@ to run. A nursery keeps a list: tasks are cancelled newest first and awaited one
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Coroutine
 from types import TracebackType
 from typing import Any, Self
@@ -54,6 +55,7 @@ class Nursery:
         cancelled = await self._end_tasks()
         self._closed = True
         self._give_back_cancellation()
+        await self._take_what_is_pending()
         if self._failure is None:
             if cancelled is not None:
                 raise cancelled
@@ -87,6 +89,16 @@ class Nursery:
         if owner.uncancel() > 0:
             owner.uncancel()
             owner.cancel()
+
+    async def _take_what_is_pending(self) -> None:
+        """A nursery inside, whose task failed at the same time, has delivered our own cancellation again. Nobody is cancelled
+        any more then, but before Python 3.13 the owner's next step would raise it, in place of the failure."""
+        owner = self._owner
+        if owner is None or not self._cancelled_owner or owner.cancelling() > 0:
+            return
+        if owner._must_cancel:  # type: ignore[attr-defined]
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(0)
 
     def _done(self, task: asyncio.Task[Any]) -> None:
         if self._closing:  # __aexit__ notes it, in its order

@@ -238,3 +238,21 @@ def test_a_task_cancelled_by_somebody_else_is_no_failure() -> None:
             await asyncio.sleep(1)
 
     run(main())
+
+
+def test_failures_of_two_nested_nurseries_at_once_are_no_cancellation() -> None:
+    """What is awaited after the blocks is not cancelled, though both have cancelled their one owner."""
+
+    async def main() -> str:
+        try:
+            async with Nursery() as outer:
+                outer.start(fail(1, "outer"), name="outer")
+                async with Nursery() as inner:
+                    inner.start(fail(1, "inner"), name="inner")
+                    await asyncio.sleep(1000)
+        except ValueError as failed:
+            await asyncio.sleep(1)
+            return str(failed)
+        return "nothing"
+
+    assert run(main()) == "outer"
