@@ -91,8 +91,8 @@ class Nursery:
             owner.cancel()
 
     async def _take_what_is_pending(self) -> None:
-        """A nursery inside, whose task failed at the same time, has delivered our own cancellation again. Nobody is cancelled
-        any more then, but before Python 3.13 the owner's next step would raise it, in place of the failure."""
+        """A nursery inside, whose task failed at the same time, has delivered our own cancellation again. Nobody is
+        cancelled any more then, but before Python 3.13 the owner's next step would raise it, in place of the failure."""
         owner = self._owner
         if owner is None or not self._cancelled_owner or owner.cancelling() > 0:
             return

@@ -230,10 +230,10 @@ class ProcessCluster(ObservedCluster):
         await process.start(ready=self._registered)
 
     async def pause(self, node: int) -> None:
-        self.process(node).pause()
+        await self.process(node).pause()
 
     async def resume(self, node: int) -> None:
-        self.process(node).resume()
+        await self.process(node).resume()
 
     def process_state(self, node: int) -> str | None:
         return self.process(node).state()

@@ -29,6 +29,7 @@ START_S = 15.0
 """A node is registered within this time, unscaled, and that of a dead predecessor's session, which may hold its place."""
 ANSWER_S = 2.0
 POLL_S = 0.02
+STOP_S = 2.0
 
 
 def short_temporary() -> Path:
@@ -144,14 +145,24 @@ class NodeProcess:
         """SIGTERM; waits for nothing. Raises EnvironmentFailure."""
         self._signal(signal.SIGTERM)
 
-    def pause(self) -> None:
+    async def pause(self) -> None:
+        """SIGSTOP; returns when the process has stopped, which takes a while where others have the cores."""
         self._signal(signal.SIGSTOP)
         self._paused = True
+        await self._until_stopped(True)
 
-    def resume(self) -> None:
+    async def resume(self) -> None:
         if self.alive:
             self._signal(signal.SIGCONT)
         self._paused = False
+        await self._until_stopped(False)
+
+    async def _until_stopped(self, stopped: bool) -> None:
+        """Not for ever: somebody else may have undone it at once, which the process's state shows."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(scaled(STOP_S)):
+                while self.alive and (self.state() == "T") is not stopped:  # noqa: ASYNC110 - nobody tells
+                    await asyncio.sleep(POLL_S)
 
     async def end(self, timeout_s: float) -> None:
         """However it is: continued, asked to end, and killed if it does not within `timeout_s`.
@@ -161,7 +172,7 @@ class NodeProcess:
         """
         if not self.alive:
             return
-        self.resume()
+        await self.resume()
         try:
             await self._end_by(signal.SIGINT, timeout_s)
         except EnvironmentFailure:

@@ -70,7 +70,8 @@ def test_a_campaign_item_runs_on_a_container_and_its_witness_speaks(
     pytester.makeini(f"[pytest]\nkc_campaigns = {os.path.relpath(CAMPAIGNS / 'smoke.toml', pytester.path)}\n")
     ran = pytester.runpytest_subprocess(*options, "--kc-seed=1", "--kc-keep=always")
     ran.assert_outcomes(passed=1)
-    (run,) = pytester.path.glob("runs/*/*/smoke/*")
+    (record,) = pytester.path.glob("runs/**/run.json")
+    run = record.parent
     assert (run / "zookeeper" / "log.1").exists()
     entries = check_all(read_history(run / "history"))
     assert [entry["verdict"] for entry in entries] == ["held"] * len(entries)
