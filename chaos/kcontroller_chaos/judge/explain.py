@@ -29,13 +29,12 @@ def facts(entry: Mapping[str, Any]) -> str:
 
 def reason(verdicts: Mapping[str, Any]) -> str:
     """Why this run did not hold, in one line; empty: it held."""
-    wanted = verdicts["overall"]
+    wanted = verdicts.get("unexpected", verdicts["overall"])
     if wanted == "held":
         return ""
     if wanted == "violated":
-        known = [text.partition(":")[0] for text in verdicts.get("expected", ())]
         bad = [entry for entry in verdicts["invariants"] if entry["verdict"] == "violated"]
-        bad.sort(key=lambda entry: entry["name"] in known)  # what is known is not the news
+        bad.sort(key=lambda entry: bool(entry.get("known")))  # what is known is not the news
         more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
         seen = f", seen: {printable(in_words(bad[0]['seen']))}" if bad[0].get("seen") else ""
         return f"{bad[0]['name']} is violated{seen}{more}"

@@ -62,6 +62,28 @@ def test_the_lines_of_a_log_are_found_by_the_run_s_own_time_whatever_the_clock_d
             "environment: kill-1: no evidence\\x0aand more",
         ),
         ({"overall": "unknown", "parts": {}}, "unknown"),
+        (
+            {
+                "overall": "violated",
+                "unexpected": "violated",
+                "expected": [],
+                "invariants": [
+                    {"name": "a", "verdict": "violated", "known": "ISSUE-1, until 2030-01-01"},
+                    {"name": "b", "verdict": "violated", "known": ""},
+                ],
+            },
+            "b is violated (and 1 more)",
+        ),
+        (
+            {
+                "overall": "violated",
+                "unexpected": "environment",
+                "expected": [],
+                "invariants": [{"name": "a", "verdict": "violated", "known": "ISSUE-1, until 2030-01-01"}],
+                "parts": {"observed": {"verdict": "environment", "detail": "kill-1: no evidence"}},
+            },
+            "environment: kill-1: no evidence",
+        ),
     ],
 )
 def test_the_reason_of_a_run_is_one_line(verdicts: dict[str, Any], said: str) -> None:
