@@ -16,6 +16,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextvars import copy_context
+from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -146,9 +147,20 @@ def _is_known(file: str) -> bool:
     return file.startswith((OURS, "<")) or (file.startswith(PYTHONS) and "site-packages" not in file)
 
 
+def _without_power(call: Callable[[], T]) -> T:
+    """What would end the caller's task or process (asyncio.CancelledError, KeyboardInterrupt, pytest.fail) is an exception
+    like any other where foreign code raises it."""
+    try:
+        return call()
+    except (Exception, SystemExit, GivenUp):
+        raise
+    except BaseException as raised:
+        raise RuntimeError(type(raised).__name__) from raised
+
+
 def answer_within(limit_s: float, call: Callable[[], T]) -> T:
     """What `call` returns or raises. Raises NoAnswerError after `limit_s`; the call is given up then."""
-    running = OwnThread(call)
+    running = OwnThread(partial(_without_power, call))
     try:
         running.begin()
         for _ in range(SLICES):

@@ -18,7 +18,7 @@ from pytest_kcontroller.model.election import BrokerTable, ElectionReason, Leade
 from pytest_kcontroller.model.history import Record, SelectorBadAnswer
 from pytest_kcontroller.model.text import shown
 from pytest_kcontroller.model.values import value
-from pytest_kcontroller.runtime.foreign import LIMIT_S, NoAnswerError, answer_within
+from pytest_kcontroller.runtime.foreign import LIMIT_S, GivenUp, NoAnswerError, answer_within
 
 Selectors = Mapping[ElectionReason, LeaderSelector]
 
@@ -126,7 +126,10 @@ class Elections:
         try:
             choice = selector.select(view, reason)
             why = None if choice is None else rejection(choice, view, reason)
-        except (Exception, SystemExit) as raised:  # noqa: BLE001 - a plugin may raise anything, and no partition may suffer
+        except BaseException as raised:  # a plugin may raise anything, and no partition may suffer
+            ours = isinstance(raised, GivenUp) or type(selector) in self._trusted
+            if ours and not isinstance(raised, Exception):
+                raise
             choice, why = None, f"it raised {shown(raised)}"
         return _Answer(choice) if why is None else _Answer(self._stock[reason].select(view, reason), why)
 

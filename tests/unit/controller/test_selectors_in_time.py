@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterator
 
@@ -24,12 +25,14 @@ class Sleepy:
         self.asked: list[str] = []
         self.threads: list[int] = []
         self.asleep_over = "t-1"
+        self.raises: type[BaseException] | None = None
 
     def select(self, partition: PartitionView, reason: ElectionReason) -> LeaderChoice | None:
         self.asked.append(str(partition))
         self.threads.append(threading.get_ident())
         while str(partition) == self.asleep_over:
-            pass
+            if self.raises is not None:
+                raise self.raises
         alive = [broker for broker in partition.isr if partition.brokers.live(broker)]
         return LeaderChoice(alive[-1], tuple(alive)) if alive else None
 
@@ -79,3 +82,13 @@ def test_a_batch_is_asked_in_one_thread(box: ControllerBox, sleepy: Sleepy) -> N
     assert len(sleepy.asked) == 3
     assert len(dict.fromkeys(sleepy.threads)) == 1
     assert sleepy.threads[0] != threading.get_ident()
+
+
+@pytest.mark.parametrize("kind", [ValueError, SystemExit, asyncio.CancelledError, KeyboardInterrupt, GeneratorExit])
+def test_whatever_it_raises_the_stock_rule_decides_for_that_partition(
+    box: ControllerBox, sleepy: Sleepy, kind: type[BaseException]
+) -> None:
+    sleepy.raises = kind
+    box.remove_broker(1)
+    assert [box.state(f"t-{number}").leader for number in range(3)] == [3, 2, 3]
+    assert [bad["why"] for bad in box.events("selector.bad-answer")] == [f"it raised {kind.__name__}()"]

@@ -25,6 +25,15 @@ def test_what_it_returns_and_raises_is_what_the_caller_gets() -> None:
         answer_within(LONG_S, leave)
 
 
+@pytest.mark.parametrize("kind", [asyncio.CancelledError, KeyboardInterrupt, GeneratorExit, pytest.fail.Exception])
+def test_what_would_end_the_caller_is_an_exception_like_any_other(kind: type[BaseException]) -> None:
+    def end() -> None:
+        raise kind
+
+    with pytest.raises(RuntimeError, match=kind.__name__):
+        answer_within(LONG_S, end)
+
+
 def spin() -> None:
     while True:
         pass
