@@ -67,7 +67,7 @@ class FaultPlayer:
 
     async def _inject(self) -> bool:
         try:
-            await _limited("inject", scaled(INJECT_S), self.fault.inject(self.on))
+            await _limited("inject", scaled(INJECT_S), lambda: self.fault.inject(self.on))
         except _StepFailedError as failed:
             self._fail(FaultNotApplied, failed.why, skip=failed.refused)
             return False
@@ -86,7 +86,7 @@ class FaultPlayer:
 
     async def _observe(self) -> bool:
         try:
-            evidence = await _limited("observe", self._within_s(), self._look())
+            evidence = await _limited("observe", self._within_s(), self._look)
         except _StepFailedError as failed:
             self._fail(FaultNotObserved, failed.why, skip=failed.late and self.may_miss)
             return False
@@ -96,7 +96,7 @@ class FaultPlayer:
     async def _look_again(self) -> None:
         """Evidence is of a moment: nobody knows since when it is over, if it is."""
         try:
-            await _limited("look_again", scaled(LOOK_S), self.fault.look_again(self.on))
+            await _limited("look_again", scaled(LOOK_S), lambda: self.fault.look_again(self.on))
         except _StepFailedError as failed:
             when = ", before it was healed; since when, nobody knows" if failed.refused else ""
             self._record(FaultNotLasting, why=f"{failed.why}{when}")
@@ -120,7 +120,7 @@ class FaultPlayer:
 
     async def _heal(self, applied: bool) -> None:
         try:
-            await _limited("heal", scaled(HEAL_S), self.fault.heal(self.on))
+            await _limited("heal", scaled(HEAL_S), lambda: self.fault.heal(self.on))
         except _StepFailedError as failed:
             self._record(FaultNotHealed, why=failed.why)
         else:
@@ -143,15 +143,19 @@ class _StepFailedError(Exception):
         super().__init__(why)
 
 
-async def _limited(step: str, limit_s: float, work: Awaitable[T]) -> T:
+async def _limited(step: str, limit_s: float, work: Callable[[], Awaitable[T]]) -> T:
     """Whatever happens in it is its answer, a _StepFailedError, or a cancellation from outside."""
     limit = asyncio.timeout(limit_s)
     try:
         async with limit:
-            return await work
+            return await work()
     except KControllerError as failed:
         raise _StepFailedError(str(failed), refused=True) from failed
-    except (Exception, SystemExit, GivenUp) as failed:
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as failed:
+        if isinstance(failed, asyncio.CancelledError) and _is_cancelled():
+            raise
         if not limit.expired():
             raise _StepFailedError(_why(step, failed)) from failed
         late = {
@@ -161,6 +165,12 @@ async def _limited(step: str, limit_s: float, work: Awaitable[T]) -> T:
             "heal": "healing took longer than",
         }
         raise _StepFailedError(f"{late[step]} {limit_s:g} s", late=True) from None
+
+
+def _is_cancelled() -> bool:
+    """Whether somebody has asked this task to end: what merely raises the same is as wrong as any other."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _why(step: str, failed: BaseException) -> str:
