@@ -169,8 +169,11 @@ def _moves(history: History) -> list[tuple[int, Move]]:
     """New leaders of partitions that had one, each with the transaction that wrote its state; a new topic lost nothing."""
     written: dict[Led, int] = {}
     for write in writes(history):
-        if (tp := parse_state_path(write.path)) is not None and write.type in WRITES:
-            written.setdefault((tp.topic, tp.partition, int(write.json["leader_epoch"])), write.zxid)
+        if (tp := parse_state_path(write.path)) is None or write.type not in WRITES:
+            continue
+        state = write.json  # anything, if somebody else wrote it
+        if isinstance(state, dict) and isinstance(epoch := state.get("leader_epoch"), int):
+            written.setdefault((tp.topic, tp.partition, epoch), write.zxid)
     moves = ((_led(row), row) for row in history.rows(LeaderElected) if row["reason"] != NEW_TOPIC)
     return sorted((written[led], (*led, int(row["t_us"]))) for led, row in moves if led in written)
 

@@ -17,7 +17,7 @@ from kcontroller_chaos.judge.tested import Plan
 from kcontroller_chaos.judge.verdict import judge, verdicts
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.runtime.real import RunStart
-from tests.tools.histories import GOOD, engine, state
+from tests.tools.histories import GOOD, STATE, engine, state, write
 
 ROOT = Path(__file__).parents[3]
 LOG = ROOT / "tests/data/zookeeper_log"
@@ -165,3 +165,9 @@ def test_a_killed_run_is_judged_unknown(tmp_path):
 @pytest.mark.parametrize(("statuses", "status"), [((0, 4, 6), 6), ((6, 1, 0), 1), ((), 5), ((0, 5), 5), ((0,), 0)])
 def test_the_status_of_many_runs(statuses, status):
     assert aggregate(statuses) == status
+
+
+@pytest.mark.parametrize("text", ["no JSON", "[]", "{}", '{"leader_epoch": null}'])
+def test_a_state_that_somebody_has_overwritten_is_judged_too(text: str) -> None:
+    value = verdicts(History((*GOOD, write(6, "0xa", ops={STATE: text}))))
+    assert value["overall"] in ("unknown", "violated")
