@@ -131,7 +131,7 @@ def _groups(summary: Summary) -> list[tuple[str, list[Run]]]:
     left, found = SHOWN_RUNS, []
     for outcome in OUTCOMES:
         runs = [run for run in summary.runs if run.outcome == outcome]
-        if runs:
+        if runs and left:
             found.append((outcome, runs[:left]))
             left -= len(found[-1][1])
     return found

@@ -95,6 +95,15 @@ def big(root: Path, long: str = "x" * 400) -> Summary:
     )  # fmt: skip
 
 
+def test_the_head_of_a_group_counts_all_of_its_runs_and_not_only_those_that_are_shown() -> None:
+    runs = [replace(RUN, directory=f"runs/{number}", verdict="held", reason=None) for number in range(510)]
+    told = summary((*runs[:505], *(replace(run, verdict="unknown") for run in runs[505:])), ())
+    page = page_html(told, make_block(told))
+
+    assert "The first 500 of 510" in page
+    assert ">5 runs unknown<" in page and ">505 runs held<" in page
+
+
 def test_a_report_of_500_failing_runs_stays_small_and_says_what_it_left_out(tmp_path: Path) -> None:
     told = big(tmp_path)
     page = page_html(told, make_block(told))
