@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_kcontroller.errors import UsageError
 
     for name, least in (("from_seed", 0), ("jobs", 1), ("max_seconds", 0), ("max_runs", 1)):
-        if getattr(args, name) is not None and getattr(args, name) < least:
+        if getattr(args, name) is not None and not getattr(args, name) >= least:
             raise UsageError(
                 f"{getattr(args, name):g} is too small", where=f"--{name.replace('_', '-')}", hint=f"{least} or more"
             )
