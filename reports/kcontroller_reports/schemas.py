@@ -52,6 +52,7 @@ VERDICTS_JSON: Final = StructType(
         *_fields(
             schema=_NUMBER,
             overall=_TEXT,
+            unexpected=_TEXT,
             ended=BooleanType(),
             overloaded=ArrayType(_TEXT),
             expected=ArrayType(_TEXT),

@@ -213,7 +213,9 @@ def verdict() -> Column:
     newer = F.coalesce(F.col("answer.schema") > SCHEMA_VERSION, F.lit(False))
     damaged = F.col(f"answer.{schemas.DAMAGED}").isNotNull()
     known = F.col("answer.overall").isin(*VERDICTS) & F.col("trouble").isNull()
-    return F.when(known & ~newer & ~damaged, F.col("answer.overall")).otherwise("unknown")
+    besides = F.col("answer.unexpected")  # a known violation hides nothing that went wrong besides
+    said = F.when(besides.isin("unknown", "environment"), besides).otherwise(F.col("answer.overall"))
+    return F.when(known & ~newer & ~damaged, said).otherwise("unknown")
 
 
 def fault_table(rows: DataFrame) -> DataFrame:

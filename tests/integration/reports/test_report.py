@@ -401,6 +401,14 @@ DAMAGE = [
 ]
 
 
+@pytest.mark.parametrize("besides", ["held", "environment", "unknown", "violated"])
+def test_a_violation_that_is_known_hides_nothing_else(spark: SparkSession, tmp_path: Path, besides: str) -> None:
+    folder = MadeRun(tmp_path / "runs", 1).write()
+    (folder / "verdicts.json").write_text(json.dumps({"schema": 1, "overall": "violated", "unexpected": besides}))
+    (run,) = report(spark, tmp_path / "out", tmp_path / "runs").summary.runs
+    assert run.verdict == (besides if besides in ("environment", "unknown") else "violated")
+
+
 def test_damaged_runs_are_counted_and_named(spark: SparkSession, tmp_path: Path) -> None:
     folders = [MadeRun(tmp_path / "runs", seed).write() for seed in range(len(DAMAGE) + 1)]
     for folder, (file, content, _, _) in zip(folders, DAMAGE, strict=False):
