@@ -80,6 +80,8 @@ class KazooConnector:
         try:
             await session.connected()
             for path in where.prefixes:
+                if await session.submit(port.Exists(path)) is not None:
+                    continue  # to create it is refused where the parent may only be read
                 with contextlib.suppress(port.NodeExistsError):
                     await session.submit(port.Create(path))
             await session.close()
