@@ -74,7 +74,8 @@ def test_a_campaign_item_runs_on_a_container_and_its_witness_speaks(
     run = record.parent
     assert (run / "zookeeper" / "log.1").exists()
     entries = check_all(read_history(run / "history"))
-    assert [entry["verdict"] for entry in entries] == ["held"] * len(entries)
+    verdicts = {entry["verdict"] for entry in entries}
+    assert "held" in verdicts <= {"held", "never exercised"}
     assert '"zookeeper": "' + options[1].partition("=")[2] in (run / "run.json").read_text()
 
 
