@@ -53,9 +53,10 @@ def test_the_examples_of_fixtures_pass_in_a_simulated_world(docs_project: Callab
 
 
 def test_a_page_adds_a_selector_a_fault_and_an_invariant(docs_project: Callable[..., Any]) -> None:
-    """Without a checkout: the folder has nothing but the files of the page."""
+    """Without a checkout: the folder has nothing but the files of the page. The tests run in simulated time, the commands
+    for real: to wait for convergence does not show that the controller has yet to see a ghost that came and went."""
     project = docs_project([block for block in blocks() if block.page == EXTENDING])
-    passed(project.pytest(), tests=5)
+    passed(project.pytest("--kc-backend=sim"), tests=5)
     program = (sys.executable, "-c", "import sys; from pytest_kcontroller.cli import main; sys.exit(main())")
     for command in commands("kcontroller", EXTENDING):
         ran = project.run(*program, *command.words[1:])
