@@ -8,6 +8,7 @@ VENV ?= .venv
 SEEDS ?= 1..3
 RUNS ?= runs
 REPORT ?= report
+RANGES ?= 1
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALLED := $(VENV)/.kcontroller-installed
@@ -18,17 +19,19 @@ SIM_TESTS := tests/unit/sim tests/integration/broker tests/integration/node/test
   tests/integration/sim/test_slow_zookeeper.py
 TOX := $(VENV)/.kcontroller-tox
 
-.PHONY: help setup demo test unit sim lint docs bench generated sim-proof clean
+.PHONY: help setup demo test unit sim twin hunt lint docs bench generated sim-proof clean
 
 help:
 	@echo "make demo    set up, run chaos/campaigns/smoke.toml with seeds $(SEEDS), report"
 	@echo "make test    set up, lint, check types, run all tests (tox)"
 	@echo "make unit    the unit tests and the rules of the code base: under a minute, after a first set-up"
 	@echo "make sim     the tests in simulated time"
+	@echo "make twin    what Kafka's controller did, recorded: every scenario on ours, in simulated time and for real"
 	@echo "make bench   what benchmarks/ measures: speed, in CPU seconds"
 	@echo "make generated  write the schemas, tables and modules that come from the code; tests compare them"
 	@echo "make sim-proof  one seed is one history in four processes (simulated time), and the real code ran"
 	@echo "make setup   only the environment, in $(VENV)"
+	@echo "make hunt    hunts for every known bug on explore.toml: found or not, in how many schedules, by what"
 	@echo "make lint    only the style and the types"
 	@echo "make docs    the documentation as a site, in site/"
 	@echo "make clean   remove $(RUNS)/, $(REPORT)/ and caches (not $(VENV))"
@@ -79,6 +82,12 @@ unit: $(WORKBENCH)
 
 sim: $(WORKBENCH)
 	$(BIN)/pytest $(SIM_TESTS) -q -n 2 --dist loadfile
+
+hunt: $(WORKBENCH)
+	$(BIN)/python benchmarks/mutants.py --ranges $(RANGES) --limit-s 60 --jobs 2
+
+twin: $(WORKBENCH)
+	$(BIN)/pytest tests/fidelity --kc-scenarios tests/data/twin -q -n 2
 
 bench: $(WORKBENCH)
 	for benchmark in benchmarks/*.py; do echo "== $$benchmark"; $(BIN)/python "$$benchmark"; done

@@ -18,6 +18,7 @@ from pytest_kcontroller.zookeeper.session import (
     Children,
     Create,
     Created,
+    Delete,
     Exists,
     GetChildren,
     GetData,
@@ -101,6 +102,10 @@ class MemorySession:
                 future.set_result(answer)
             return future
 
+    @property
+    def last_zxid(self) -> int:
+        return self.tree.zxid
+
     async def close(self) -> None:
         """Nothing is open."""
 
@@ -154,6 +159,10 @@ class MemorySession:
             return Created(op.path)
         if isinstance(op, Check):
             self.tree.find(op.path, op.version)
+            return None
+        if isinstance(op, Delete):
+            self.tree.find(op.path, op.version)
+            self.tree.delete(op.path)
             return None
         raise TypeError(f"the benchmark has no {type(op).__name__}")
 

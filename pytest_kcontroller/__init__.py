@@ -20,21 +20,61 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pytest_kcontroller.fixtures.chaos import Chaos
     from pytest_kcontroller.fixtures.factory import KController
+    from pytest_kcontroller.fixtures.kafka_release import KafkaRelease, KafkaReleases, ReleaseBroker
     from pytest_kcontroller.fixtures.kcluster import KCluster
     from pytest_kcontroller.fixtures.khistory import KHistory
+    from pytest_kcontroller.fixtures.ksystem import KSystem
+    from pytest_kcontroller.fixtures.ktoxiproxy import KProxy, KToxic, KToxiproxy
     from pytest_kcontroller.fixtures.options import KcSettings
+    from pytest_kcontroller.fixtures.stub_brokers import KStub, KStubBrokers, KStubs
+    from pytest_kcontroller.fixtures.system_fixture import KSystems
+    from pytest_kcontroller.fixtures.zk_proxy import ProxySession, ZkProxy
     from pytest_kcontroller.fixtures.zookeeper import TestZooKeeper
 
 __version__ = "0.1.0"
-__all__ = ["Chaos", "KCluster", "KController", "KHistory", "KcSettings", "TestZooKeeper", "__version__"]
+__all__ = [
+    "Chaos",
+    "KCluster",
+    "KController",
+    "KHistory",
+    "KProxy",
+    "KStub",
+    "KStubBrokers",
+    "KStubs",
+    "KSystem",
+    "KSystems",
+    "KToxic",
+    "KToxiproxy",
+    "KafkaRelease",
+    "KafkaReleases",
+    "KcSettings",
+    "ProxySession",
+    "ReleaseBroker",
+    "TestZooKeeper",
+    "ZkProxy",
+    "__version__",
+]
 
 _HOMES = {
     "Chaos": "chaos",
     "KCluster": "kcluster",
     "KController": "factory",
     "KHistory": "khistory",
+    "KProxy": "ktoxiproxy",
+    "KStub": "stub_brokers",
+    "KStubBrokers": "stub_brokers",
+    "KStubs": "stub_brokers",
+    "KSystem": "ksystem",
+    "KSystems": "system_fixture",
+    "KToxic": "ktoxiproxy",
+    "KToxiproxy": "ktoxiproxy",
+    "KafkaRelease": "kafka_release",
+    "KafkaReleases": "kafka_release",
     "KcSettings": "options",
+    "ProxySession": "zk_proxy",
+    "ReleaseBroker": "kafka_release",
     "TestZooKeeper": "zookeeper",
+    "ZkProxy": "zk_proxy",
 }
 """Type -> its module in `fixtures`."""
 

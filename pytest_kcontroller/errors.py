@@ -66,8 +66,7 @@ class StartError(EnvironmentFailure):
 
     def __init__(self, name: str, *, phase: str, seconds: float, log: Path, command: str, hint: str = "") -> None:
         self.name, self.phase, self.seconds, self.log, self.command = name, phase, seconds, log, command
-        lines = log.read_text(errors="replace").splitlines()[-50:] if log.exists() else []
-        tail = "\n".join(f"    {line}" for line in lines) or "    (it printed nothing)"
+        tail = "\n".join(f"    {line}" for line in _last_lines(log)) or "    (it printed nothing)"
         by_hand = f"start it by hand: {command}" if command else ""
         super().__init__(
             f"{name} did not start: {phase} (after {seconds:.1f} s)",
@@ -79,9 +78,20 @@ class StartError(EnvironmentFailure):
 class WaitTimeoutError(EnvironmentFailure, TimeoutError):
     """What was waited for did not come in time; the first line says what was seen last."""
 
-    def __init__(self, what: str, *, seen: str | None, timeout_s: float, look_at: Path) -> None:
-        """`what` was to be true, `seen` is why it was not at the last look; there is more in `look_at`."""
-        super().__init__(f"not within {timeout_s:g} s: {what}: {seen}", hint=f"more is in {look_at}")
+    def __init__(self, what: str, *, seen: str | None, timeout_s: float, look_at: Path | None = None) -> None:
+        """`what` was to be true, `seen` is why it was not at the last look; there is more in `look_at`, if anywhere."""
+        hint = "" if look_at is None else f"more is in {look_at}"
+        super().__init__(f"not within {timeout_s:g} s: {what}: {seen}", hint=hint)
+
+
+def _last_lines(log: Path, *, most: int = 50, longest: int = 500) -> list[str]:
+    """Of a log that another program writes: it may be of any size, and so may its lines."""
+    if not log.exists():
+        return []
+    with log.open("rb") as file:
+        file.seek(max(0, file.seek(0, 2) - most * longest))
+        lines = file.read().decode(errors="replace").splitlines()[-most:]
+    return [line if len(line) <= longest else f"{line[:longest]}..." for line in lines]
 
 
 def _sentence(what: str, where: str, hint: str) -> str:

@@ -112,11 +112,12 @@ def kcontroller_faults() -> Sequence[type]:  # type: ignore[empty-body]
 
 
 @hookspec
-def kcontroller_invariants() -> Sequence[type]:  # type: ignore[empty-body]
+def kcontroller_invariants() -> Sequence[object]:  # type: ignore[empty-body]
     """Offers invariants: what must hold in the history of every run, and of every test that calls `kcluster.check()`.
 
     Called when campaigns and tests are prepared, not in nodes. Takes no arguments. Returns classes below
-    kcontroller_chaos.invariants.Invariant, which are made without arguments. One that cannot be used, and an exception, is a
+    kcontroller_chaos.invariants.Invariant, which are made without arguments, or what the functions of
+    kcontroller_chaos.znode_invariants give (`one_owner("/my/leader")`). One that cannot be used, and an exception, is a
     usage error (status 2) that names the plugin. A `check` that raises, or gives something else than a Verdict, makes the
     verdict unknown, with a sentence that names the class.
 

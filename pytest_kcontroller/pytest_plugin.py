@@ -14,48 +14,78 @@ import pytest
 from kcontroller_chaos.backends import DEFAULT
 from pytest_kcontroller.fixtures import campaign_items, marker
 from pytest_kcontroller.fixtures.definitions import (
+    _kc_grounds,
     _kc_image,
     _kc_loop,
+    _kc_proxy_server,
     _kc_simulation,
-    _kc_zookeeper_server,
-    _kc_zookeeper_starts,
     chaos,
-    cluster_key,
+    clusters_key,
     failed_key,
+    kafka_release,
     kc_settings,
+    kc_stub_brokers,
     kcluster,
+    kcluster_class,
     kcluster_module,
     kcontroller,
     khistory,
+    left_key,
+    releases_key,
     toxiproxy,
     zk,
+    zk_proxy,
     zookeeper,
 )
 from pytest_kcontroller.fixtures.options import TIMEOUT_SCALE_VARIABLE, add_options, read_settings
+from pytest_kcontroller.fixtures.server_fixtures import (
+    _kc_zookeeper_ensemble,
+    _kc_zookeeper_of_run,
+    _kc_zookeeper_server,
+    _kc_zookeeper_starts,
+)
+from pytest_kcontroller.fixtures.system_fixture import kc_system
 
 if TYPE_CHECKING:
     from pytest_kcontroller.fixtures.kcluster import KCluster
+    from pytest_kcontroller.fixtures.leaks import Before
 
 MARKERS = (
     "kcontroller(nodes=3, session_timeout_ms=3000, selectors={}, assignment='striped', plugin_limit_s=1, config={}, "
-    "backends=[...]): what kcluster is made of, and the backends that the test is for (deselected on others)",
+    "backends=[...], shared=True): what kcluster is made of, and the backends that the test is for (deselected on others)",
     "chaos: a chaos campaign (set on collected campaign files)",
 )
 
+before_key: pytest.StashKey[Before] = pytest.StashKey()
+FIXTURES = (
+    *marker.CLUSTERS,
+    *("kcontroller", "kc_system", "zookeeper", "zk", "zk_proxy", "toxiproxy", "kc_stub_brokers", "kafka_release"),
+)
+"""Tests with one of these are looked at for what they leave behind."""
+
 __all__ = [
+    "_kc_grounds",
     "_kc_image",
     "_kc_loop",
+    "_kc_proxy_server",
     "_kc_simulation",
+    "_kc_zookeeper_ensemble",
+    "_kc_zookeeper_of_run",
     "_kc_zookeeper_server",
     "_kc_zookeeper_starts",
     "chaos",
+    "kafka_release",
     "kc_settings",
+    "kc_stub_brokers",
+    "kc_system",
     "kcluster",
+    "kcluster_class",
     "kcluster_module",
     "kcontroller",
     "khistory",
     "toxiproxy",
     "zk",
+    "zk_proxy",
     "zookeeper",
 ]
 
@@ -72,6 +102,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if settings.timeout_scale != 1:
         # Every process that is started reads it there.
         os.environ[TIMEOUT_SCALE_VARIABLE] = str(settings.timeout_scale)
+    os.environ.update(settings.environment)
     if not (config.option.help or config.option.version):
         campaign_items.choose_files(config, settings)
 
@@ -95,22 +126,47 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    item.stash[failed_key] = False  # it may be run again (pytest-rerunfailures)
     marker.check(item)
-    if "kcluster_module" in getattr(item, "fixturenames", ()):
-        _restore(item)
+    for name, cluster in _clusters(item):
+        _restore(name, cluster)
 
 
-def _restore(item: pytest.Item) -> None:
-    """A module's cluster is whole when a test of it begins, whatever the one before has left."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    if read_settings(item.config).leaks != "off" and {*FIXTURES} & {*getattr(item, "fixturenames", ())}:
+        from pytest_kcontroller.fixtures.leaks import Before
+
+        item.stash[before_key] = Before.now()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
+    yield
+    if (before := item.stash.get(before_key, None)) is not None:
+        from pytest_kcontroller.fixtures.leaks import tell
+
+        del item.stash[before_key]
+        found = item.stash.setdefault(left_key, [])
+        tell(item, before, found, read_settings(item.config).leaks)
+        item.stash[left_key] = []
+
+
+def _clusters(item: pytest.Item) -> list[tuple[str, KCluster]]:
+    """Those that are there of its fixtures, the nearest first."""
+    used = [name for name in (*marker.CLUSTERS, "kc_system") if name in getattr(item, "fixturenames", ())]
+    known = [node.stash.get(clusters_key, {}) for node in item.listchain()]
+    return [(name, there[name]) for name in used for there in known if name in there]
+
+
+def _restore(name: str, cluster: KCluster) -> None:
+    """That of a class or module is whole when a test of it begins, whatever the one before has left."""
     from pytest_kcontroller.errors import KControllerError
 
-    cluster = next((c for node in item.listchain() if (c := node.stash.get(cluster_key, None)) is not None), None)
-    if cluster is None:
-        return
     try:
         cluster.restore()
     except KControllerError as failed:
-        pytest.fail(f"kcluster_module: {failed}", pytrace=False)
+        pytest.fail(f"{name}: {failed}", pytrace=False)
 
 
 def pytest_report_collectionfinish(config: pytest.Config) -> str | None:
@@ -136,10 +192,8 @@ def _sections(item: pytest.Item, cluster: KCluster, failure: BaseException) -> l
 
 
 def _cluster(item: pytest.Item) -> KCluster | None:
-    """The one that this test uses: its own, or its module's."""
-    shared = "kcluster_module" in getattr(item, "fixturenames", ())
-    found = [node.stash.get(cluster_key, None) for node in (item.listchain() if shared else [item])]
-    return next((cluster for cluster in reversed(found) if cluster is not None), None)
+    """The one that this test uses: its own, or that of its class or its module."""
+    return next((cluster for _, cluster in _clusters(item)), None)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -153,4 +207,6 @@ def pytest_runtest_makereport(
         cluster = _cluster(item)
         if cluster is not None and call.excinfo is not None:
             report.sections += _sections(item, cluster, call.excinfo.value)
+        if (releases := item.stash.get(releases_key, None)) is not None:
+            report.sections += releases.logs()
     return report

@@ -8,7 +8,7 @@ can tell *found*, *survived* and *not reached* apart.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
@@ -19,13 +19,16 @@ R = TypeVar("R")
 _originals: dict[str, Callable[..., Any]] = {}
 _replaced: dict[str, Callable[..., Any]] = {}
 _counts: dict[str, int] = {}
+_mutants: dict[str, Callable[..., Any]] = {}
+"""The seams that the mutant replaces, since it was installed last."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
     """`replacements`: pairs of a seam's name and the function that takes its place, with the same parameters.
 
-    `breaks`: the invariants that are known to be violated by it.
+    `breaks`: the invariants that are known to be violated by it. `kafkas`: Kafka 3.9 itself does as it does, so that a team
+    may want it although it is a bug (`kafka_compat`).
     """
 
     name: str
@@ -33,6 +36,7 @@ class Mutant:
     source: str
     replacements: tuple[tuple[str, Callable[..., Any]], ...]
     breaks: tuple[str, ...] = ()
+    kafkas: bool = False
 
 
 class MutantDoesNotApplyError(Exception):
@@ -84,19 +88,26 @@ def check_applies(mutant: Mutant | None) -> None:
 
 
 @contextmanager
-def installed(mutant: Mutant | None) -> Iterator[None]:
-    """Replaces the mutant's seams while the block runs. Raises MutantDoesNotApplyError."""
-    check_applies(mutant)
-    names = [] if mutant is None else [name for name, _ in mutant.replacements]
+def installed(mutant: Mutant | None, kafkas: Sequence[Mutant] = ()) -> Iterator[None]:
+    """Replaces the mutant's seams while the block runs, and those of `kafkas`, which are not counted.
+
+    Where both replace a seam, the mutant does. Raises MutantDoesNotApplyError.
+    """
+    chosen = [*kafkas, *(() if mutant is None else (mutant,))]
+    for one in chosen:
+        check_applies(one)
     _counts.clear()
-    _replaced.update(() if mutant is None else mutant.replacements)
+    _mutants.clear()
+    _replaced.update(pair for one in chosen for pair in one.replacements)
+    _mutants.update(() if mutant is None else mutant.replacements)
     try:
         yield
     finally:
-        for name in names:
-            _replaced.pop(name, None)
+        for one in chosen:
+            for name, _ in one.replacements:
+                _replaced.pop(name, None)
 
 
 def counts() -> dict[str, int]:
     """How often the replacement of each seam ran, and changed something, since the mutant was installed."""
-    return {name: count for name, count in sorted(_counts.items()) if count}
+    return {name: count for name, count in sorted(_counts.items()) if count and name in _mutants}

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
+from collections.abc import Iterator
+from typing import Any
 
+import pytest
 from hypothesis import settings
+
+from pytest_kcontroller.cluster.cache import CACHE, cache_directory
+from tests.tools.required import not_here
 
 pytest_plugins = ["pytester"]
 
@@ -15,3 +22,25 @@ settings.load_profile("kcontroller")
 # A suite in the background of a shell has SIGINT ignored, and so would have what its tests start and interrupt.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+KEPT = str(cache_directory() or "")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture
+def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """It has a home of its own, where each JVM would write its classes anew: that takes as long as ten starts."""
+    monkeypatch.setenv(CACHE, KEPT)
+    return pytester
+
+
+@pytest.fixture(scope="module")  # while it is open no other event loop runs in this process
+def browser() -> Iterator[Any]:
+    program = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    if program is None:
+        not_here("chromium", f"none of {', '.join(BROWSERS)} is on the path")
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield started
+        started.close()

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from kcontroller_chaos.history.read import Event, History
-from pytest_kcontroller.zookeeper.znodes import CONTROLLER_EPOCH, TOPICS, parse_state_path
+from pytest_kcontroller.model.history import SessionGranted, ZkState
+from pytest_kcontroller.model.text import json_or_none
+from pytest_kcontroller.zookeeper.partition_lists import PREFERRED_ELECTION
+from pytest_kcontroller.zookeeper.znodes import (
+    CONTROLLER_EPOCH,
+    DELETE_TOPICS,
+    ISR_CHANGE_NOTIFICATION,
+    LOG_DIR_EVENT_NOTIFICATION,
+    REASSIGN_PARTITIONS,
+    TOPICS,
+    parse_state_path,
+)
 
 SAFETY, LIVENESS = "safety", "liveness"
 NEVER_EXERCISED = "never exercised"
@@ -58,23 +68,26 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Write:
-    """One accepted write of a znode. `epoch` is the newest controller epoch then; `own` the one that the session was
-    elected with last, or None."""
+    """One accepted write of a znode. `version` is its own after a set. `epoch` is the newest controller epoch then; `own`
+    the one that the session was elected with last, or None."""
 
     zxid: int
     session: str
     type: str
     path: str
     data: Any
+    version: int | None
     epoch: int
     own: int | None
 
     @property
     def json(self) -> Any:
-        try:
-            return json.loads(self.data)
-        except (TypeError, ValueError):
-            return None
+        return json_or_none(self.data)
+
+    @property
+    def state(self) -> dict[str, Any] | None:
+        """Of a partition, if it is one: what somebody else wrote in its place is nothing that a rule could be about."""
+        return partition_state(self.data)
 
     @property
     def where(self) -> str:
@@ -91,23 +104,31 @@ def writes(history: History) -> tuple[Write, ...]:
 
 
 def _writes(history: History) -> Iterator[Write]:
+    for txn, epoch, own in terms(history):
+        for op in accepted(txn):
+            yield Write(
+                zxid=int(txn["zxid"]),
+                session=str(txn["session"]),
+                type=op["type"],
+                path=op["path"],
+                data=op["data"],
+                version=op.get("version"),
+                epoch=epoch,
+                own=own,
+            )
+
+
+def terms(history: History) -> Iterator[tuple[Event, int, int | None]]:
+    """Each transaction, with the newest controller epoch when it is over, and that of its session's last election."""
     epoch, elected = 0, dict[str, int]()
     for txn in history.txns:
+        session = str(txn["session"])
         for op in accepted(txn):
-            session = str(txn["session"])
             if op["path"] == CONTROLLER_EPOCH and op["type"] in WRITES and str(op["data"]).isdigit():
                 epoch = int(op["data"])
                 if epoch > 0:
                     elected[session] = epoch
-            yield Write(
-                zxid=int(txn["zxid"]),
-                session=session,
-                type=op["type"],
-                path=op["path"],
-                data=op["data"],
-                epoch=epoch,
-                own=elected.get(session),
-            )
+        yield txn, epoch, elected.get(session)
 
 
 def accepted(txn: Event) -> list[Event]:
@@ -116,9 +137,52 @@ def accepted(txn: Event) -> list[Event]:
     return [] if any(op["type"] == "error" for op in ops) else [op for op in ops if op["type"] != "check"]
 
 
+def nodes_of_sessions(history: History) -> dict[str, int]:
+    """Session -> node, as the nodes say, or their links; any other session belongs to the run itself."""
+    return {str(event["session"]): int(event["node"]) for event in history.of(SessionGranted)} | {
+        str(event["session"]): node
+        for event in history.of(ZkState)
+        if (node := node_of(event)) is not None and event.get("session")
+    }
+
+
+def node_of(event: Event) -> int | None:
+    """The node that wrote an event; a restarted one writes as `node-1.2`."""
+    number = str(event["writer"]).removeprefix("node-").partition(".")[0]
+    return int(number) if str(event["writer"]).startswith("node-") and number.isdigit() else None
+
+
+def partition_state(data: Any) -> dict[str, Any] | None:
+    """The JSON of a partition's state; None: it is something else."""
+    value = json_or_none(data)
+    if not isinstance(value, dict) or not _all_ints(value.get("isr")):
+        return None
+    numbers = (value.get(name) for name in ("leader", "leader_epoch", "controller_epoch"))
+    return value if all(type(number) is int for number in numbers) else None
+
+
+def assigned_replicas(data: Any) -> dict[int, list[int]]:
+    """Partition -> replicas, of the JSON of a topic; empty: it is something else."""
+    value = json_or_none(data)
+    partitions = value.get("partitions") if isinstance(value, dict) else None
+    named = partitions.items() if isinstance(partitions, dict) else ()
+    return {int(number): replicas for number, replicas in named if number.isdecimal() and _all_ints(replicas)}
+
+
+def _all_ints(value: Any) -> bool:
+    return isinstance(value, list) and all(type(number) is int for number in value)
+
+
 def is_state(path: str) -> bool:
     return parse_state_path(path) is not None
 
 
 def is_topic(path: str) -> bool:
     return path.startswith(f"{TOPICS}/") and path.count("/") == 3
+
+
+def is_answered(path: str) -> bool:
+    """What asks a controller for something, and is deleted by it when that has been done."""
+    return path in (PREFERRED_ELECTION, REASSIGN_PARTITIONS) or path.startswith(
+        (f"{ISR_CHANGE_NOTIFICATION}/", f"{LOG_DIR_EVENT_NOTIFICATION}/", f"{DELETE_TOPICS}/")
+    )

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
 Event = dict[str, Any]
 
 POLL_S = 0.02
+SUFFIX = ".jsonl"
 
 
 class Tail:
@@ -22,23 +25,33 @@ class Tail:
 
     def __init__(self, directory: Path, skip: tuple[str, ...] = ()) -> None:
         self._directory, self._skip = directory, skip
-        self._offsets: dict[Path, int] = {}
+        self._offsets: dict[str, int] = {}
+        """By the file's name."""
 
     def poll(self) -> list[Event]:
-        events: list[Event] = []
-        for path in sorted(self._directory.glob("*.jsonl")):
-            if path.stem not in self._skip:
-                events.extend(self._read(path))
-        return events
+        return [event for name in sorted(self._grown()) for event in self._read(name)]
 
-    def _read(self, path: Path) -> list[Event]:
-        with path.open("rb") as file:
-            file.seek(self._offsets.get(path, 0))
+    def _grown(self) -> list[str]:
+        """Most looks find nothing, and must cost next to nothing."""
+        with suppress(FileNotFoundError), os.scandir(self._directory) as entries:
+            return [
+                entry.name
+                for entry in entries
+                if entry.name.endswith(SUFFIX)
+                and entry.name.removesuffix(SUFFIX) not in self._skip
+                and entry.stat().st_size > self._offsets.get(entry.name, 0)
+            ]
+        return []
+
+    def _read(self, name: str) -> list[Event]:
+        offset = self._offsets.get(name, 0)
+        with (self._directory / name).open("rb") as file:
+            file.seek(offset)
             data = file.read()
         whole, newline, _ = data.rpartition(b"\n")
         if not newline:
             return []
-        self._offsets[path] = self._offsets.get(path, 0) + len(whole) + 1
+        self._offsets[name] = offset + len(whole) + 1
         return [event for line in whole.split(b"\n") if (event := _decode(line)) is not None]
 
 

@@ -10,10 +10,23 @@ from kcontroller_chaos.feed import Event, Feed
 from kcontroller_chaos.history.transactions import ZkTxn
 from pytest_kcontroller.cluster.contract import Cluster, NodeSession
 from pytest_kcontroller.errors import EnvironmentFailure
-from pytest_kcontroller.model.history import FaultAsked
+from pytest_kcontroller.model.history import FaultAsked, ProcessExited
 from pytest_kcontroller.runtime.ports import Clock
 
 Evidence = dict[str, Any]
+NOBODY = -1
+"""The node of a fault that is on no node."""
+Wrong = tuple[str, str, str]
+"""A key of a fault's table, what is wrong with its value, and what to write instead."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """Where a fault of a file stands: what is known of it before anything starts. `nodes` are with those that join."""
+
+    nodes: int
+    session_timeout_ms: int
+    still_ms: float = 0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -31,10 +44,43 @@ class Injection:
     duration_s: float | None = None
     kept: list[Any] = field(default_factory=list)
     """What `inject` leaves to `observe` and `heal`, such as connections of its own: a fault itself has no memory."""
+    others: tuple[int, ...] = field(init=False)
+    """The other nodes that there were when the fault was asked for; one that joins later is not concerned."""
+
+    def __post_init__(self) -> None:
+        self.others = tuple(node for node in self.cluster.nodes if node != self.node)
+
+    @classmethod
+    def on_zookeeper(cls, cluster: Cluster, feed: Feed, clock: Clock, *, fault: str, duration_s: float | None) -> Self:
+        """Now, on no node: all of them are others."""
+        feed.poll()
+        return cls(
+            cluster=cluster,
+            feed=feed,
+            clock=clock,
+            fault=fault,
+            node=NOBODY,
+            session=0,
+            since=feed.position,
+            duration_s=duration_s,
+        )
 
     def closed(self, *, by_client: bool) -> Event | None:
         """This session's closeSession seen since, if a client asked for it, or if ZooKeeper gave the session up."""
         return self.feed.find(lambda event: self.is_close(event, by_client=by_client), since=self.since)
+
+    @property
+    def outlives_session(self) -> bool:
+        """Whether whom nobody hears meanwhile loses its session: ZooKeeper expires them in steps of its tick, so one lives
+        up to a half longer than its time-out."""
+        return self.duration_s is None or self.duration_s * 1000 > 1.5 * self.cluster.session_timeout_ms
+
+    def has_ended(self) -> bool:
+        """Whether the end of the node's process has been seen since."""
+        return self.feed.find(self._is_exit, since=self.since) is not None
+
+    def _is_exit(self, event: Event) -> bool:
+        return bool(event["kind"] == ProcessExited.kind and event["node"] == self.node)
 
     def is_close(self, event: Event, *, by_client: bool) -> bool:
         """ZooKeeper logs its own closeSession of an expired session with cxid 0; a client's has the client's xid."""
@@ -85,16 +131,19 @@ def asked(
     members: Sequence[Injection],
     feed: Feed,
     *,
-    ends_process: bool,
+    statuses: Sequence[int] | None,
     parameters: Mapping[str, Any],
 ) -> FaultAsked:
-    """That its moment has come. `fields` identify it, `members` are whom it hits, nobody if it cannot be injected."""
+    """That its moment has come. `fields` identify it, `members` are whom it hits, nobody if it cannot be injected.
+
+    `statuses`: how their processes may end by it; empty: anyhow, None: they may not."""
     return FaultAsked(
         **fields,
-        nodes=[member.node for member in members],
-        sessions=[hex(member.session) for member in members],
+        nodes=[member.node for member in members if member.node != NOBODY],
+        sessions=[hex(member.session) for member in members if member.node != NOBODY],
         zxid=feed.zxid,
-        ends_process=ends_process,
+        ends_process=statuses is not None,
+        statuses=list(statuses or ()),
         parameters=parameters,
     )
 
@@ -114,6 +163,16 @@ def without_session(session: NodeSession | None, feed: Feed, node: int) -> str |
 
 TASKS, SESSION, PROCESS, NETWORK = "tasks", "session", "process", "network"
 """What a fault needs to have for itself, of its node; NETWORK: of the whole cluster, as a link has two ends."""
+EVERYTHING = "everything"
+"""No other fault, wherever it is: without ZooKeeper hardly one could be observed."""
+CLAIMS = (TASKS, SESSION, PROCESS, NETWORK, EVERYTHING)
+
+
+def whom(members: Sequence[Injection]) -> dict[str, Any]:
+    """Whom a fault hits, in each of its events: None for several, and for nobody."""
+    on = members[0]
+    single = len(members) == 1 and on.node != NOBODY
+    return {"node": on.node if single else None, "session": hex(on.session) if single else None}
 
 
 class Playable(Protocol):

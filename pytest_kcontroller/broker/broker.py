@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from pytest_kcontroller.broker.clients import handlers_of as handlers_of_clients
+from pytest_kcontroller.broker.clients.side import ClientSide
 from pytest_kcontroller.broker.handlers import handlers_of
 from pytest_kcontroller.broker.isr import IsrSender
 from pytest_kcontroller.broker.shutdown import ShutdownLimits, ShutdownResult, controlled_shutdown
@@ -31,18 +33,25 @@ class BrokerHalf:
         `request_timeout_us` is how long one AlterPartition may take (Kafka: controller.socket.timeout.ms, 30 s).
         """
         self.state = BrokerState(broker, record, address_of)
+        self.clients: ClientSide | None = None
+        """None: clients are not served."""
         self._transport = transport
         self._isr = IsrSender(self.state, transport, request_timeout_us=request_timeout_us)
-        self.state.on_change = self._isr.wake
+        self.state.on_change = self._changed
 
     def handlers(self) -> Mapping[int, Handler]:
         """For wire.server.serve."""
-        return handlers_of(self.state)
+        return {**handlers_of(self.state), **({} if self.clients is None else handlers_of_clients(self.clients))}
 
     def registered(self, broker_epoch: int) -> None:
         """We are in /brokers/ids with this epoch (czxid)."""
         self.state.broker_epoch = broker_epoch
         self._isr.wake()
+
+    def _changed(self) -> None:
+        self._isr.wake()
+        if self.clients is not None:
+            self.clients.changed()
 
     async def run(self) -> None:
         """The broker's own work, until it is cancelled."""

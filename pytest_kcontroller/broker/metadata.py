@@ -5,10 +5,18 @@ Source of the rules: kafka.server.metadata.ZkMetadataCache (3.9).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 
-from pytest_kcontroller.model.cluster import LEADER_DURING_DELETE, Address, Broker, TopicPartition
-from pytest_kcontroller.wire.messages import UpdateMetadataBroker, UpdateMetadataPartitionState, UpdateMetadataRequest
+from pytest_kcontroller.model.cluster import LEADER_DURING_DELETE, UNKNOWN_EPOCH, Address, Broker, TopicPartition
+from pytest_kcontroller.model.turns import MOST
+from pytest_kcontroller.wire.messages import (
+    UpdateMetadataBroker,
+    UpdateMetadataPartitionState,
+    UpdateMetadataRequest,
+    UpdateMetadataTopicState,
+)
+from pytest_kcontroller.wire.topic_ids import ZERO_TOPIC_ID
 
 NO_CONTROLLER = -1
 PLAINTEXT = 0
@@ -17,13 +25,43 @@ _REMEMBERED = 1024
 
 
 class MetadataCache:
-    """Each request replaces the live brokers and merges its partitions: the last one wins."""
+    """Each request replaces the live brokers and merges its partitions: the last one wins.
+
+    A new controller begins with all partitions that there are, and so does any with a broker that has registered anew. So
+    what either tells first replaces all from before: who was out of reach when a topic was deleted would know it for ever,
+    as Kafka's brokers do. That may be several requests, of which all but the last are full; what was known before stays
+    until then, or clients would miss topics meanwhile.
+    """
 
     def __init__(self) -> None:
+        self._told_in = (0, UNKNOWN_EPOCH)
+        """The controller epoch, and the broker epoch, in which the partitions were told."""
         self.controller = NO_CONTROLLER
         self.controller_epoch = 0
         self.brokers: dict[int, Broker] = {}
-        self.partitions: dict[TopicPartition, UpdateMetadataPartitionState] = {}
+        self._topics: dict[str, dict[int, UpdateMetadataPartitionState]] = {}
+        self._ids: dict[str, bytes] = {}
+        self._names: dict[bytes, str] = {}
+        """Topics and their ids as on the wire; one without an id is in neither."""
+        self._earlier: dict[str, None] = {}
+        """Topics of which only those before have told."""
+
+    @property
+    def topics(self) -> Mapping[str, Mapping[int, UpdateMetadataPartitionState]]:
+        """Topic -> number of the partition -> what was said of it last; in no order."""
+        return self._topics
+
+    def topic_id(self, topic: str) -> bytes:
+        """As on the wire: zero if it has none, or is unknown."""
+        return self._ids.get(topic, ZERO_TOPIC_ID)
+
+    def topic_of_id(self, topic_id: bytes) -> str | None:
+        return self._names.get(topic_id)
+
+    def leader(self, tp: TopicPartition) -> int | None:
+        """A live broker; None: there is none, or nobody has said so."""
+        entry = self._topics.get(tp.topic, {}).get(tp.partition)
+        return entry.leader if entry is not None and self.live(entry.leader) else None
 
     def live(self, broker: int) -> bool:
         return broker in self.brokers
@@ -33,13 +71,40 @@ class MetadataCache:
         self.controller, self.controller_epoch = request.controller_id, request.controller_epoch
         brokers = (_live_broker(broker) for broker in request.live_brokers)
         self.brokers = {broker.id: broker for broker in brokers if broker is not None}
+        if request.topic_states:
+            self._begin(request.controller_epoch, request.broker_epoch)
         for topic in request.topic_states:
-            for entry in topic.partition_states:
-                tp = TopicPartition(topic.topic_name, entry.partition_index)
-                if entry.leader == LEADER_DURING_DELETE:
-                    self.partitions.pop(tp, None)
-                else:
-                    self.partitions[tp] = entry
+            if topic.topic_name in self._earlier:
+                self._forget(topic.topic_name)
+            self._update(topic)
+        if request.topic_states and sum(len(topic.partition_states) for topic in request.topic_states) != MOST:
+            for name in list(self._earlier):
+                self._forget(name)
+
+    def _begin(self, controller_epoch: int, broker_epoch: int) -> None:
+        told_in = controller_epoch, max(broker_epoch, self._told_in[1])
+        if told_in != self._told_in:
+            self._told_in, self._earlier = told_in, dict.fromkeys(self._topics)
+
+    def _forget(self, name: str) -> None:
+        self._earlier.pop(name, None)
+        self._topics.pop(name, None)
+        self._names.pop(self._ids.pop(name, ZERO_TOPIC_ID), None)
+
+    def _update(self, topic: UpdateMetadataTopicState) -> None:
+        name, topic_id = topic.topic_name, topic.topic_id
+        if topic_id != self.topic_id(name):
+            self._names.pop(self._ids.pop(name, ZERO_TOPIC_ID), None)
+            if topic_id != ZERO_TOPIC_ID:
+                self._ids[name], self._names[topic_id] = topic_id, name
+        known = self._topics.setdefault(name, {})
+        for entry in topic.partition_states:
+            if entry.leader == LEADER_DURING_DELETE:
+                known.pop(entry.partition_index, None)
+            else:
+                known[entry.partition_index] = entry
+        if not known:
+            self._forget(name)
 
     def to_json(self) -> dict[str, object]:
         """For checks: equal on two nodes if and only if they were sent the same."""
@@ -47,7 +112,7 @@ class MetadataCache:
             "controller": self.controller,
             "brokers": {str(id_): str(broker.address) for id_, broker in sorted(self.brokers.items())},
             "partitions": {
-                str(tp): {
+                f"{name}-{number}": {
                     "leader": p.leader,
                     "leader_epoch": p.leader_epoch,
                     "isr": list(p.isr),
@@ -56,7 +121,8 @@ class MetadataCache:
                     "replicas": list(p.replicas),
                     "offline_replicas": list(p.offline_replicas),
                 }
-                for tp, p in sorted(self.partitions.items())
+                for name, partitions in sorted(self._topics.items())
+                for number, p in sorted(partitions.items())
             },
         }
 

@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from pytest_kcontroller.model.cluster import LEADER_DURING_DELETE, UNKNOWN_EPOCH, TopicPartition
-from pytest_kcontroller.runtime.seams import seam
+from pytest_kcontroller.model.cluster import EPOCH_DURING_DELETE, NO_LEADER, UNKNOWN_EPOCH, TopicPartition
+from pytest_kcontroller.seams import seam
 from pytest_kcontroller.wire.errors import ErrorCode
 from pytest_kcontroller.wire.messages import AlteredPartition, LeaderAndIsrPartitionState, StopReplicaPartitionState
-
-EPOCH_DURING_DELETE = LEADER_DURING_DELETE
-"""The leader epoch in a StopReplica for a topic that is being deleted: it overrides every other."""
 
 INITIAL_CONTROLLER_EPOCH = 0
 """One below the first legal one, so that a restarted broker accepts any controller."""
@@ -114,9 +111,17 @@ class Replicas:
         return ErrorCode.NONE
 
     def lead_or_follow(
-        self, tp: TopicPartition, topic_id: str | None, entry: LeaderAndIsrPartitionState
+        self,
+        tp: TopicPartition,
+        topic_id: str | None,
+        entry: LeaderAndIsrPartitionState,
+        live: Callable[[int], bool],
     ) -> tuple[ErrorCode, Replica | None]:
-        """Applies one partition of an admitted LeaderAndIsr; the replica if its leader epoch is new."""
+        """Applies one partition of an admitted LeaderAndIsr; the replica if its leader epoch is new.
+
+        Who is to follow somebody that is not `live` by its metadata stays what it is, and takes the same again later: where
+        that leader is, it could not know (ReplicaManager.makeFollowers).
+        """
         known = self._hosted.get(tp)
         if known is not None and topic_id and known.topic_id and topic_id != known.topic_id:
             return ErrorCode.INCONSISTENT_TOPIC_ID, None
@@ -129,6 +134,10 @@ class Replicas:
             return ErrorCode.STALE_CONTROLLER_EPOCH, None
         if self._broker not in entry.replicas:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None
+        if entry.leader != self._broker and not live(entry.leader):
+            if known is None:
+                self._host(_without_role(tp, topic_id, entry))
+            return ErrorCode.NONE, None
         replica = Replica(
             tp=tp,
             topic_id=topic_id or (None if known is None else known.topic_id),
@@ -136,7 +145,7 @@ class Replicas:
             leader_epoch=entry.leader_epoch,
             isr=entry.isr,
             partition_epoch=entry.partition_epoch,
-            replicas=entry.replicas,
+            replicas=assigned_replicas(known, entry.replicas),
             controller_epoch=entry.controller_epoch,
         )
         self._host(replica)
@@ -147,8 +156,8 @@ class Replicas:
         known = self._hosted.get(tp)
         if known is None:
             return ErrorCode.NONE
-        # Equal epochs are accepted since 3.5 (KAFKA-13972).
-        if entry.leader_epoch not in (EPOCH_DURING_DELETE, NO_LEADER_EPOCH) and entry.leader_epoch < known.leader_epoch:
+        epoch = entry.leader_epoch
+        if epoch not in (EPOCH_DURING_DELETE, NO_LEADER_EPOCH) and is_outdated_stop(epoch, known.leader_epoch):
             return ErrorCode.FENCED_LEADER_EPOCH
         if entry.delete_partition:
             for index in (self._hosted, self._led, self._short):
@@ -216,6 +225,35 @@ class Replicas:
 def is_for_earlier_life(broker_epoch: int, own_broker_epoch: int) -> bool:
     """Whether a request was meant for this broker before it registered again (KAFKA-7235)."""
     return UNKNOWN_EPOCH != broker_epoch < own_broker_epoch
+
+
+def _without_role(tp: TopicPartition, topic_id: str | None, entry: LeaderAndIsrPartitionState) -> Replica:
+    """A replica that is there, and has never led or followed anybody."""
+    return Replica(
+        tp=tp,
+        topic_id=topic_id,
+        leader=NO_LEADER,
+        leader_epoch=NO_LEADER_EPOCH,
+        isr=(),
+        partition_epoch=UNKNOWN_EPOCH,
+        replicas=entry.replicas,
+        controller_epoch=entry.controller_epoch,
+    )
+
+
+@seam("broker.assigned-replicas")
+def assigned_replicas(known: Replica | None, replicas: tuple[int, ...]) -> tuple[int, ...]:
+    """Who may be in sync is who is assigned now, not who was (KAFKA-9672)."""
+    return replicas
+
+
+@seam("broker.is-outdated-stop")
+def is_outdated_stop(leader_epoch: int, known: int) -> bool:
+    """Whether the controller wanted a replica stopped before the one that we have was assigned to us (KAFKA-9539).
+
+    With an equal epoch it is not: a replica that was never in sync is removed without a new one (KAFKA-13972, Kafka 3.5).
+    """
+    return leader_epoch < known
 
 
 def _is_short(replica: Replica) -> bool:

@@ -31,7 +31,7 @@ BROKEN_PIPE = 141
 
 GROUPS = {
     "Start here": ("doctor", "up"),
-    "Chaos campaigns": ("campaign", "hunt", "replay", "report"),
+    "Chaos campaigns": ("campaign", "hunt", "replay", "shrink", "report"),
     "What a campaign can name": ("faults", "invariants", "mutants", "selectors", "assignments"),
     "Plugins of your own": ("plugins", "run-selector"),
     "Single parts and cleaning up": ("node", "gc"),
@@ -79,6 +79,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as bug:  # noqa: BLE001 - the last place where one can be turned into a sentence
         return _internal(bug)
     return status
+
+
+def exit_status_of(failed: BaseException) -> int:
+    """What a command ends with that fails so."""
+    if isinstance(failed, KControllerError):
+        return failed.exit_status
+    if isinstance(failed, KeyboardInterrupt):
+        return INTERRUPTED
+    full = isinstance(failed, OSError) and failed.errno == errno.ENOSPC
+    return EnvironmentFailure.exit_status if full else INTERNAL_ERROR
 
 
 def _internal(bug: Exception) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import shlex
 import sys
 from collections import Counter
 from collections.abc import Mapping
@@ -20,12 +19,12 @@ from kcontroller_chaos.play.runner import run_once
 from pytest_kcontroller.cli._colour import paint
 from pytest_kcontroller.cli._output import Document, document, of_run
 from pytest_kcontroller.cli._playing import CLEAR, duration
-from pytest_kcontroller.cli._results import Planned, Played, run_line, typed, verdict_of, why, without_numbers
+from pytest_kcontroller.cli._results import Planned, Played, arguments, run_line, verdict_of, why, without_numbers
 from pytest_kcontroller.cli._signals import until_terminated
 from pytest_kcontroller.cli._workers import encoded, endless, play_batches, raise_failure
 from pytest_kcontroller.errors import KControllerError
 from pytest_kcontroller.model.text import printable_lines
-from pytest_kcontroller.plugin.manager import load_plugins
+from pytest_kcontroller.plugin.manager import load_plugins, typed
 from pytest_kcontroller.runtime.nursery import Nursery
 from pytest_kcontroller.runtime.real import RealClock, RunStart
 
@@ -193,11 +192,19 @@ async def _show_progress(plan: Hunt, screen: Progress, clock: RealClock) -> None
 
 async def _keep(plan: Hunt, screen: Progress, record: Mapping[str, Any]) -> None:
     """Plays it again with a run directory. Raises KControllerError if it does not come out the same."""
-    result = await run_once(plan.campaign, record["seed"], plan.options)
+    try:
+        result = await run_once(plan.campaign, record["seed"], plan.options)
+    except KControllerError:  # no place for it, perhaps: what was found is said all the same
+        same = run_line(str(plan.campaign.file), [record["seed"]], plan.options, backend="")
+        screen.say(f"{plan.campaign.name} seed {record['seed']}: {record['verdict']}, and it could not be kept")
+        screen.say(f"    the same again: {same}")
+        raise
     plan.kept.append((Planned(plan.campaign, record["seed"]), result))
     screen.say(f"{plan.campaign.name} seed {record['seed']}: {screen.painted(result)}  {result.path}")
     for line in why(result):
         screen.say(f"    {line}")
+    if result.unexpected == VIOLATED:
+        screen.say(f"    its fewest faults: {typed(['kcontroller', 'shrink', str(result.path)], result.plugins)}")
     if result.verdict != record["verdict"] or (result.details and fingerprint(result.details) != record["fingerprint"]):
         raise KControllerError(
             f"seed {record['seed']} came out as {record['verdict']}, and played again as {result.verdict} with other details"
@@ -243,5 +250,5 @@ def document_of(plan: Hunt, status: int) -> Document:
 
 def _hunt_on(plan: Hunt) -> str:
     """The line that goes on where this hunt has ended."""
-    options = typed(plan.options, backend=plan.options.backend)
-    return f"kcontroller hunt {shlex.quote(str(plan.campaign.file))} --from-seed {plan.next_seed}{options}"
+    command = ["kcontroller", "hunt", str(plan.campaign.file), "--from-seed", str(plan.next_seed)]
+    return typed([*command, *arguments(plan.options, backend=plan.options.backend)], plan.options.plugins)

@@ -20,14 +20,15 @@ import psutil
 
 from pytest_kcontroller.cluster.children.processes import VARIABLE, Leftover, leftovers, owner_lives
 from pytest_kcontroller.cluster.docker.containers import leftover_containers, remove_container
-from pytest_kcontroller.cluster.process.links import ToxiproxyClient
+from pytest_kcontroller.cluster.docker.network import leftover_networks, remove_network
 from pytest_kcontroller.cluster.process.node import short_temporary
+from pytest_kcontroller.cluster.process.proxy_choice import CHOICE, URL, chosen
 from pytest_kcontroller.cluster.process.shared_proxies import leftover_proxies
+from pytest_kcontroller.cluster.process.toxiproxy_client import ToxiproxyClient
 from pytest_kcontroller.errors import EnvironmentFailure, MissingExtraError
 
-TOXIPROXY_URL = "KCONTROLLER_TOXIPROXY_URL"
-NAMED_BY = {"containers": "DOCKER_HOST", "proxies": TOXIPROXY_URL}
-"""Kinds that are somewhere else when a variable names the place."""
+NAMED_BY = {"containers": ("DOCKER_HOST",), "networks": ("DOCKER_HOST",), "proxies": (CHOICE, URL)}
+"""Kinds that are somewhere else when one of these variables names the place."""
 END_S, END_TRIES = 5.0, 100
 DIRECTORY = re.compile(r"kcontroller-(\d+-\d+)-[0-9a-f]{8}")
 
@@ -124,24 +125,39 @@ def _containers() -> list[Item]:
             session=left.session,
             detail="",
             kept="its owner lives, here or on another machine of this engine" if left.owner_lives else "",
-            remove=partial(_remove_container, left.id),
+            remove=partial(_removed, remove_container, left.id),
         )
         for left in leftover_containers()
     ]
 
 
-def _remove_container(name: str) -> str:
+def _networks() -> list[Item]:
+    return [
+        Item(
+            kind="network",
+            name=left.name,
+            session=left.session,
+            detail="",
+            kept="its owner lives, here or on another machine of this engine" if left.owner_lives else "",
+            remove=partial(_removed, remove_network, left.id),
+        )
+        for left in leftover_networks()
+    ]
+
+
+def _removed(remove: Callable[[str], None], name: str) -> str:
     try:
-        remove_container(name)
+        remove(name)
     except EnvironmentFailure as refused:
         return refused.what
     return ""
 
 
 def _proxies() -> list[Item]:
-    """On the server that KCONTROLLER_TOXIPROXY_URL names; one that a cluster started has ended with it."""
-    if (url := os.environ.get(TOXIPROXY_URL)) is None:
+    """On the server that a variable names (proxy_server.py); one that a cluster started has ended with it."""
+    if (choice := chosen()).kind != "url":
         return []
+    url = choice.what
     with contextlib.closing(ToxiproxyClient(url)) as client:
         return [
             Item(
@@ -211,6 +227,7 @@ def _lives(session: str) -> str:
 KINDS: dict[str, Callable[[], list[Item]]] = {
     "processes": _processes,
     "containers": _containers,
+    "networks": _networks,
     "proxies": _proxies,
     "directories": _directories,
 }

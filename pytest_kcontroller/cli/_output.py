@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from kcontroller_chaos import backends
-from pytest_kcontroller.cli import _results
+from pytest_kcontroller.cli import _results, exit_status_of
 from pytest_kcontroller.cli._results import Planned, Played
 
 if TYPE_CHECKING:
@@ -87,3 +88,15 @@ def run_line(playing: Playing, file: str, seeds: Sequence[int]) -> str:
 
 def _named(run: Planned) -> Mapping[str, Any]:
     return {"campaign": run.campaign.name, "seed": run.seed}
+
+
+@contextmanager
+def documented(print_document: Callable[[int], None]) -> Iterator[None]:
+    """What ends the block early ends the command: its document, with the exit status that this gives, is printed first."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except (Exception, KeyboardInterrupt) as failed:
+        print_document(exit_status_of(failed))
+        raise

@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
         )
     print()
     if schedule.actions:
-        print("\n".join(_table(schedule.actions)))
+        print("\n".join(table(schedule.actions)))
     elif not schedule.no_room:
         print("Nothing happens: the file has no faults and no workload.")
     for remark in _remarks(campaign, schedule):
@@ -84,7 +84,7 @@ def _remarks(campaign: Campaign, schedule: Schedule) -> Iterator[str]:
     yield from campaign.remarks
 
 
-def _table(actions: tuple[Action, ...]) -> list[str]:
+def table(actions: tuple[Action, ...]) -> list[str]:
     head = ("AT", "WHAT", "ON", "HEALED", "ID", "WITH")
     return columns([head, *(_row(action) for action in actions)])
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 from pytest_kcontroller.cli._colour import paint
 from pytest_kcontroller.cli._results import Cause, Planned, Played, again, counts, in_common, line_of, verdict_of, why
 from pytest_kcontroller.cli._signals import until_terminated
-from pytest_kcontroller.model.text import LONGEST, printable
+from pytest_kcontroller.errors import KControllerError
+from pytest_kcontroller.model.text import LONGEST, printable, printable_lines
 
 if TYPE_CHECKING:
     from kcontroller_chaos.play.runner import Options, RunResult
@@ -43,6 +44,8 @@ class Playing:
     fail_fast: bool = False
     """No run starts after one that did not hold."""
     verbose: bool = False
+    failed: KControllerError | None = None
+    """Why a run could not be played; what is going on beside it is finished."""
     played: list[Played] = field(default_factory=list)
     stopped: str = ""
     """Why the rest was not played; empty: everything was."""
@@ -55,7 +58,9 @@ class Playing:
 
     def may_start(self, seconds: float) -> bool:
         """Whether another run may, so long after the beginning."""
-        if self.fail_fast and any(result.status for result in self.results):
+        if self.failed is not None:
+            self.stopped = "a run could not be played"
+        elif self.fail_fast and any(result.status for result in self.results):
             self.stopped = "--fail-fast"
         elif self.max_seconds is not None and seconds > self.max_seconds:
             self.stopped = f"--max-seconds {self.max_seconds:g}"
@@ -63,12 +68,16 @@ class Playing:
 
 
 def play(playing: Playing) -> list[RunResult]:
-    """Plays them and prints. Raises KeyboardInterrupt on Ctrl-C and SIGTERM; `played` has what ended before."""
+    """Plays them and prints. Raises KeyboardInterrupt on Ctrl-C and SIGTERM, and KControllerError if a run could not be
+    played or shows a bug of ours; `played` has what ended before."""
     try:
         asyncio.run(until_terminated(_play(playing)))
     except asyncio.CancelledError:
         playing.stopped = "interrupted"
         raise KeyboardInterrupt from None
+    except Exception as failed:
+        playing.stopped = printable(str(failed).partition("\n")[0])
+        raise
     return playing.results
 
 
@@ -85,6 +94,8 @@ async def _play(playing: Playing) -> None:
         for line in in_common(playing.played):
             screen.say(line)
     _append_step_summary(playing.planned, playing.played)
+    if playing.failed is not None:
+        raise playing.failed
 
 
 async def _one_by_one(playing: Playing, screen: Screen, clock: Clock) -> None:
@@ -99,7 +110,7 @@ async def _one_by_one(playing: Playing, screen: Screen, clock: Clock) -> None:
 
 
 async def _at_once(playing: Playing, screen: Screen, clock: Clock) -> None:
-    """In processes of their own. Raises KControllerError if one fails, or a run shows a bug of ours."""
+    """In processes of their own. Raises KControllerError if one of these fails."""
     from kcontroller_chaos.play.runner import RunResult
     from pytest_kcontroller.cli._workers import Outcome, encoded, play_batches, raise_failure
 
@@ -117,8 +128,15 @@ async def _at_once(playing: Playing, screen: Screen, clock: Clock) -> None:
 
     def show(one: Outcome) -> None:
         run = by_name[one["file"], one["seed"]]
-        raise_failure(one, run.name)
-        result = RunResult(Path(one["path"]), one["verdict"], one["seconds"], one["details"], one["error"])
+        try:
+            raise_failure(one, run.name)
+        except KControllerError as failed:
+            screen.say(printable_lines(str(failed)))
+            playing.failed = playing.failed or failed
+            return
+        result = RunResult(
+            Path(one["path"]), one["verdict"], one["seconds"], one["details"], one["error"], playing.options.plugins
+        )
         _tell(playing, screen, run, result)
 
     await play_batches(work(), playing.jobs, show)

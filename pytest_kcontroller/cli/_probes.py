@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import importlib.metadata
 import importlib.util
@@ -10,12 +11,12 @@ import re
 import resource
 import shutil
 import socket
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from pytest_kcontroller.errors import EnvironmentFailure, UsageError
@@ -40,10 +41,13 @@ class Finding:
     how: str = ""
 
 
-def look() -> list[Finding]:
-    """All probes at once, in the order of the table."""
-    with ThreadPoolExecutor(len(PROBES)) as threads:
-        return list(threads.map(_safely, PROBES.items()))
+def look(release: str | None = None) -> list[Finding]:
+    """All probes at once, in the order of the table, and behind them that of a release of Kafka."""
+    probes = dict(PROBES)
+    if release is not None:
+        probes[f"kafka {release}"] = partial(_kafka_release, release=release)
+    with ThreadPoolExecutor(len(probes)) as threads:
+        return list(threads.map(_safely, probes.items()))
 
 
 def _safely(probe: tuple[str, Callable[[str], Finding]]) -> Finding:
@@ -81,35 +85,36 @@ def _proxies(name: str) -> Finding:
     """What the links between nodes go through: see cluster.links."""
     if missing := [package for package in ("requests", "aiohttp") if importlib.util.find_spec(package) is None]:
         return _without(name, missing, "toxiproxy")
-    if url := os.environ.get("KCONTROLLER_TOXIPROXY_URL"):
-        return _asked_server(name, url)
-    if (binary := shutil.which("toxiproxy-server")) is not None:
-        return Finding(name, OK, f"toxiproxy-server {_version_of(binary)} at {binary} (on the path)")
+    from pytest_kcontroller.cluster.process.proxy_choice import CHOICE, chosen
+    from pytest_kcontroller.cluster.process.proxy_server import version_of
+
+    try:
+        choice = chosen()
+    except UsageError as bad:
+        return Finding(name, MISSING, bad.what, f"correct ${CHOICE}, or unset it")
+    if choice.kind == "url":
+        return _asked_server(name, choice.what)
+    if choice.kind == "path":
+        return Finding(name, OK, f"toxiproxy-server {version_of(choice.what)} at {choice.what} (on the path)")
+    if choice.kind == "container":
+        return Finding(name, OK, f"toxiproxy in a container of {choice.what} (${CHOICE})")
     real = os.environ.get("KCONTROLLER_TOXIPROXY_SERVER")
-    beside = f"; for the conformance tests {real} ({_version_of(real)})" if real else "; no real toxiproxy is needed"
+    beside = f"; for the conformance tests {real} ({version_of(real)})" if real else "; no real toxiproxy is needed"
     return Finding(name, OK, f"the embedded toxiproxy, aiohttp {_version('aiohttp')}{beside}")
 
 
 def _asked_server(name: str, url: str) -> Finding:
-    from pytest_kcontroller.cluster.process.links import ToxiproxyClient
+    from pytest_kcontroller.cluster.process.toxiproxy_client import ToxiproxyClient
 
     client = ToxiproxyClient(url)
     try:
-        return Finding(name, OK, f"toxiproxy {client.call('GET', '/version')} at {url} ($KCONTROLLER_TOXIPROXY_URL)")
+        version = client.call("GET", "/version")["version"]
+        return Finding(name, OK, f"toxiproxy {version} at {client.shown} (named by the environment)")
     except EnvironmentFailure as silent:
-        how = "start it, or unset KCONTROLLER_TOXIPROXY_URL: then one is started for each cluster"
+        how = "start it, or unset KCONTROLLER_TOXIPROXY_URL and KCONTROLLER_TOXIPROXY: then one is started for each cluster"
         return Finding(name, MISSING, silent.what, how)
     finally:
         client.close()
-
-
-def _version_of(binary: str) -> str:
-    try:
-        done = subprocess.run([binary, "-version"], capture_output=True, text=True, timeout=1, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return "which does not run"
-    found = re.search(r"\d+\.\d+\.\d+", done.stdout + done.stderr)
-    return found.group() if found else "of unknown version"
 
 
 def _toxiproxy_client(name: str) -> Finding:
@@ -129,6 +134,29 @@ def _docker_engine(name: str) -> Finding:
         return Finding(
             name, OK, f"{client.version()['Version']} at {os.environ.get('DOCKER_HOST', 'its usual socket')}"
         )
+
+
+def _kafka(name: str) -> Finding:
+    """Where releases of Kafka come from."""
+    from pytest_kcontroller.cluster.kafka.jars import JARS_VARIABLE, KafkaPlaces, find_maven
+
+    places = KafkaPlaces.of()
+    here = ", ".join(places.here())
+    if places.jars is not None:
+        return Finding(name, OK, f"releases in {places.jars} (${JARS_VARIABLE}): {here or 'none'}")
+    if here and shutil.which("mvn") is None:
+        return Finding(name, OK, f"releases in {places.cache}: {here}; no Maven, which would get others")
+    return Finding(name, OK, f"Maven at {find_maven()}; releases in {places.cache}: {here or 'none yet'}")
+
+
+def _kafka_release(name: str, release: str) -> Finding:
+    """A broker of it starts."""
+    from pytest_kcontroller.cluster.kafka.trial import try_release
+
+    seconds, jars = asyncio.run(try_release(release))
+    return Finding(
+        name, OK, f"a broker was registered, and the controller, after {seconds:.1f} s; its jars are in {jars}"
+    )
 
 
 def _spark(name: str) -> Finding:
@@ -260,6 +288,7 @@ PROBES: dict[str, Callable[[str], Finding]] = {
     "toxiproxy client": _toxiproxy_client,
     "docker client": _docker_client,
     "docker engine": _docker_engine,
+    "kafka": _kafka,
     "spark": _spark,
     "jinja2": _jinja2,
     "matplotlib": _matplotlib,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_kcontroller.model.text import in_words, printable_lines
+from pytest_kcontroller.plugin.manager import typed
 
 if TYPE_CHECKING:
     from kcontroller_chaos.campaign.file import Campaign
@@ -89,7 +89,7 @@ def again(result: RunResult) -> str:
 
 def replay_line(result: RunResult) -> str:
     """As it is typed."""
-    return f"kcontroller replay {shlex.quote(str(result.path))}"
+    return typed(["kcontroller", "replay", str(result.path)], result.plugins)
 
 
 def _of_invariants(invariants: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -180,8 +180,8 @@ class Cause:
 
 
 def counts(results: Sequence[RunResult]) -> str:
-    """`20 runs: 17 held, 3 violated`."""
-    verdicts = [result.verdict for result in results]
+    """`20 runs: 17 held, 3 violated`. What is wrong besides a known violation counts, as for the status."""
+    verdicts = [r.verdict if r.unexpected in ("held", "violated") else r.unexpected for r in results]
     listed = [f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(sorted(verdicts))]
     known = sum(1 for result in results if result.expected)
     return f"{len(results)} runs: {', '.join(listed)}{f' ({known} expected)' if known else ''}"
@@ -233,12 +233,12 @@ def seeds_text(seeds: Sequence[int]) -> str:
 
 def run_line(file: str, seeds: Sequence[int], options: Options, *, backend: str) -> str:
     """What plays these seeds of a campaign file, as it is typed."""
-    given = typed(options, backend=backend)
-    return f"kcontroller campaign run {shlex.quote(file)} --seeds {seeds_text(seeds)}{given}"
+    command = ["kcontroller", "campaign", "run", file, "--seeds", seeds_text(seeds)]
+    return typed([*command, *arguments(options, backend=backend)], options.plugins)
 
 
-def typed(options: Options, *, backend: str) -> str:
-    """The options as they were typed; `backend` is the one that need not be."""
+def arguments(options: Options, *, backend: str) -> list[str]:
+    """The options as they were given; `backend` is the one that need not be."""
     given = [("backend", options.backend)] if options.backend != backend else []
     given += [("mutant", options.mutant)] if options.mutant else []
     given += [("noop-fault", options.noop_fault)] if options.noop_fault else []
@@ -247,4 +247,4 @@ def typed(options: Options, *, backend: str) -> str:
     given += [("plugin", module) for module in options.plugins]
     if options.zookeeper_image:
         given += [("zookeeper", "container"), ("zookeeper-image", options.zookeeper_image)]
-    return "".join(f" --{name} {shlex.quote(str(value))}" for name, value in given)
+    return [part for name, value in given for part in (f"--{name}", str(value))]

@@ -16,6 +16,7 @@ from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.process.cluster import ProcessCluster
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.tree import Tree
+from pytest_kcontroller.cluster.zookeeper.server import answering
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.runtime.nursery import Nursery
 from pytest_kcontroller.runtime.real import RealClock, RunStart
@@ -106,7 +107,7 @@ async def play(settings: ClusterSettings, directory: Path, topics: list[Topic], 
 
 
 async def _live(cluster: ProcessCluster, watcher: Watcher, topics: list[Topic], say: Say) -> None:
-    servers = str(cluster.zookeeper.address)
+    servers = cluster.zookeeper.connect_string
     connector = KazooConnector(servers, timeout_ms=SESSION_MS)
     async with Nursery() as tasks:
         tasks.start(_guard(cluster, watcher), name="guard")
@@ -132,7 +133,7 @@ async def _guard(cluster: ProcessCluster, watcher: Watcher) -> None:
     """Raises EnvironmentFailure when the connection is lost and ZooKeeper, though it has not ended, does not answer."""
     while True:
         state = await watcher.states.get()
-        if state == SessionState.SUSPENDED and not await cluster.zookeeper.four_letter_word("srvr"):
+        if state == SessionState.SUSPENDED and not await answering(cluster.zookeeper.addresses):
             log = cluster.directory / "logs" / "zookeeper.log"
             raise EnvironmentFailure("ZooKeeper does not answer: was it stopped?", where=str(log))
 
@@ -144,8 +145,8 @@ async def _show(cluster: ProcessCluster, topics: list[Topic], say: Say) -> None:
     say(
         "\n".join(_shown(cluster, tree, topics)),
         "up",
-        bootstrap_servers=[str(broker.address) for _, broker in brokers],
-        zookeeper=str(cluster.zookeeper.address),
+        bootstrap_servers=_bootstrap_servers(cluster, tree),
+        zookeeper=cluster.zookeeper.connect_string,
         session_timeout_ms=_granted_ms(cluster),
         logs=str(cluster.directory / "logs"),
         topics=[{"name": t.name, "partitions": t.partitions, "replication_factor": t.replicas} for t in topics],
@@ -160,10 +161,14 @@ def _granted_ms(cluster: ProcessCluster) -> int:
     return cluster.session_timeout_ms if session is None else session.timeout_ms
 
 
+def _bootstrap_servers(cluster: ProcessCluster, tree: Tree) -> list[str]:
+    return [str(cluster.client_address(node)) for node in sorted(tree.brokers)]
+
+
 def _shown(cluster: ProcessCluster, tree: Tree, topics: list[Topic]) -> list[str]:
     facts = [
-        ("bootstrap servers", ",".join(str(broker.address) for _, broker in sorted(tree.brokers.items()))),
-        ("ZooKeeper", str(cluster.zookeeper.address)),
+        ("bootstrap servers", ",".join(_bootstrap_servers(cluster, tree))),
+        ("ZooKeeper", cluster.zookeeper.connect_string),
         ("session time-out", f"{_granted_ms(cluster)} ms"),
         ("logs", str(cluster.directory / "logs")),
     ]

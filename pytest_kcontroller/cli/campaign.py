@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kcontroller_chaos import backends
-from pytest_kcontroller.cli import INTERRUPTED, _choices, _plan, explain
+from pytest_kcontroller.cli import _choices, _plan, explain
 from pytest_kcontroller.cluster.zookeeper import EMBEDDED, PLACES
 
 if TYPE_CHECKING:
@@ -45,13 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     run_parser.add_argument("--json", action="store_true", help="one JSON object instead of text, when all is played")
     run_parser.add_argument("-v", "--verbose", action="store_true", help="say of each run how much it has tested")
     run_parser.add_argument(
-        "--noop-fault", metavar="KIND[:MODE]", help="inject nothing for this fault: a test of observation"
+        "--noop-fault",
+        metavar="KIND[:MODE]",
+        help="inject nothing for this fault, or for these with commas between: a test of observation",
     )
     run_parser.add_argument(
-        "--zookeeper",
-        choices=PLACES,
-        default=EMBEDDED,
-        help="where it runs (default: %(default)s)",
+        "--zookeeper", choices=PLACES, default=EMBEDDED, help="where it runs (default: %(default)s)"
     )
     run_parser.add_argument("--zookeeper-image", metavar="IMAGE", help="of the container (default: zookeeper:3.9)")
     _choices.add_arguments(run_parser)
@@ -77,14 +76,12 @@ def run(args: argparse.Namespace) -> int:
     if args.verb == "plan":
         return _plan.run(args)
     from kcontroller_chaos.judge.outcome import aggregate
+    from pytest_kcontroller.cli._output import documented
     from pytest_kcontroller.cli._playing import play
 
     playing = _playing(args)
-    try:
+    with documented(lambda status: _print_json(args, playing, status)):
         results = play(playing)
-    except KeyboardInterrupt:
-        _print_json(args, playing, INTERRUPTED)
-        raise
     status = aggregate(result.status for result in results)
     if len(playing.planned) > 1:
         _say_failing(playing)
@@ -102,7 +99,9 @@ def _print_json(args: argparse.Namespace, playing: Playing, status: int) -> None
 
 def _playing(args: argparse.Namespace) -> Playing:
     """What is to be played. Raises UsageError, before anything starts."""
-    from kcontroller_chaos.campaign.file import load_campaign, parse_seeds
+    from kcontroller_chaos.backends import backend
+    from kcontroller_chaos.campaign.file import load_campaign
+    from kcontroller_chaos.campaign.seeds import parse_seeds
     from kcontroller_chaos.catalogue import load_catalogue
     from kcontroller_chaos.play.runner import Options, check
     from pytest_kcontroller.cli._playing import Playing
@@ -123,7 +122,9 @@ def _playing(args: argparse.Namespace) -> Playing:
         selectors=_choices.selectors(args),
         assignment=args.assignment,
         plugins=tuple(args.plugin),
-        zookeeper_image=image_of(args.zookeeper, args.zookeeper_image, option="--zookeeper-image"),
+        zookeeper_image=image_of(
+            backend(args.backend).zookeeper_place(args.zookeeper), args.zookeeper_image, option="--zookeeper-image"
+        ),
         backend=args.backend,
     )
     for campaign in campaigns:

@@ -42,24 +42,34 @@ FEATURES = (
     Feature("fixture toxiproxy", ("proxies", "toxiproxy client")),
     Feature("campaigns", CLUSTER, required=True),
     Feature("report", ("java", "spark", "jinja2", "matplotlib")),
+    Feature("fixture kafka_release", ("java", "kafka", "temporary")),
     Feature("ZooKeeper in a container", ("docker client", "docker engine", *SURROUNDINGS)),
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
+    parser.add_argument(
+        "--kafka",
+        metavar="VERSION",
+        help="also get that release of Apache Kafka, through Maven, and start a broker of it",
+    )
     explain(
         parser,
-        examples=["kcontroller doctor", "kcontroller doctor --json"],
-        statuses="0 fixtures and campaigns can run here, 6 something that they need is missing",
+        examples=["kcontroller doctor", "kcontroller doctor --json", "kcontroller doctor --kafka 3.9.1"],
+        statuses="0 fixtures and campaigns can run here (and that release), 6 something that they need is missing",
     )
 
 
 def run(args: argparse.Namespace) -> int:
     from pytest_kcontroller.cli._probes import look
+    from pytest_kcontroller.cluster.kafka.releases import check_release
 
-    findings = {finding.name: finding for finding in look()}
+    if args.kafka is not None:
+        check_release(args.kafka)
+    findings = {finding.name: finding for finding in look(args.kafka)}
     ready = all(not _lacks(feature, findings) for feature in FEATURES if feature.required)
+    ready = ready and findings.get(f"kafka {args.kafka}", findings["python"]).status != "missing"
     if args.json:
         print_json(_record(findings, ready))
     else:

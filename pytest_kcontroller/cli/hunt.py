@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_kcontroller.cli import INTERRUPTED, _choices, explain
+from pytest_kcontroller.cli import _choices, explain
 
 NAME = "hunt"
 HELP = "play new seeds of a campaign in simulated time until one violates an invariant"
@@ -43,6 +43,7 @@ def run(args: argparse.Namespace) -> int:
     from kcontroller_chaos.play.runner import Options, check
     from pytest_kcontroller.cli._hunting import Hunt, document_of, hunt
     from pytest_kcontroller.cli._json import print_json
+    from pytest_kcontroller.cli._output import documented
     from pytest_kcontroller.errors import UsageError
 
     for name, least in (("from_seed", 0), ("jobs", 1), ("max_seconds", 0), ("max_runs", 1)):
@@ -61,12 +62,12 @@ def run(args: argparse.Namespace) -> int:
     )
     check(campaign, options)
     plan = Hunt(campaign, options, args.from_seed, args.jobs, args.max_seconds, args.max_runs)
-    try:
-        status = hunt(plan)
-    except KeyboardInterrupt:
+
+    def print_document(status: int) -> None:
         if args.json:
-            print_json(document_of(plan, INTERRUPTED))
-        raise
-    if args.json:
-        print_json(document_of(plan, status))
+            print_json(document_of(plan, status))
+
+    with documented(print_document):
+        status = hunt(plan)
+    print_document(status)
     return status

@@ -11,7 +11,7 @@ from pytest_kcontroller.cli._catalogue import Entry
 
 if TYPE_CHECKING:
     from pytest_kcontroller.plugin.manager import Offers
-    from pytest_kcontroller.runtime.seams import Mutant
+    from pytest_kcontroller.seams import Mutant
 
 NAME = "mutants"
 HELP = "the mutants: known bugs that --mutant puts back, and the invariants that each breaks"
@@ -38,11 +38,19 @@ def _entry(mutant: Mutant, offers: Offers[Mutant], given: Sequence[str]) -> Entr
     plugin, breaks = offers.plugin_of(mutant.name), ", ".join(mutant.breaks)
     option = f" --plugin {plugin}" if plugin in given else ""
     seams = [seam for seam, _ in mutant.replacements]
+    if mutant.kafkas:
+        breaks = f"{breaks} (as Kafka 3.9 itself: kafka_compat)"
     facts = [("replaces", ", ".join(seams)), ("source", mutant.source), ("plugin", plugin)]
     return Entry(
         name=mutant.name,
         what=mutant.description,
         facts=(*([("breaks", breaks)] if breaks else []), *facts),
         example=f"kcontroller hunt chaos/campaigns/explore.toml{option} --mutant {mutant.name}\n",
-        data={"breaks": list(mutant.breaks), "replaces": seams, "source": mutant.source, "plugin": plugin},
+        data={
+            "breaks": list(mutant.breaks),
+            "replaces": seams,
+            "source": mutant.source,
+            "plugin": plugin,
+            "kafkas": mutant.kafkas,
+        },
     )

@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     explain(
         parser,
         examples=[
-            "docker run --rm -d -p 2181:2181 zookeeper:3.9  # or the address that `kcontroller up` prints",
+            "docker run --rm -d -p 127.0.0.1:2181:2181 zookeeper:3.9  # or the address that `kcontroller up` prints",
             "kcontroller node --id 0 --zookeeper 127.0.0.1:2181",
             "kcontroller node --id 1 --zookeeper 127.0.0.1:2181 --port 0 --set controlled.shutdown.max.retries=5",
             "kcontroller node --id 2 --zookeeper 127.0.0.1:2181 --port 0 --directory node-2  # it knows its cluster again",

@@ -3,39 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kcontroller_chaos import backends
-from pytest_kcontroller.cli import INTERRUPTED, explain
+from pytest_kcontroller.cli import explain
 
 if TYPE_CHECKING:
     from kcontroller_chaos.play.runner import Options, RunResult
+    from pytest_kcontroller.cli._original import Original
     from pytest_kcontroller.cli._playing import Playing
     from pytest_kcontroller.cli._results import Planned
 
 NAME = "replay"
 HELP = "play the schedule of a run again, and see whether its verdict comes back"
-
-
-Original = tuple[tuple[str, ...], list[str]]
-"""What a replay is compared with: the outcome, and the decisions by time."""
-
-_NEEDED: dict[str, tuple[type, ...]] = {
-    "schema": (int,),
-    "campaign": (dict,),
-    "seed": (int,),
-    "backend": (str,),
-    "mutant": (str, type(None)),
-    "noop_fault": (str, type(None)),
-    "selectors": (dict,),
-    "assignment": (str, dict),
-    "plugins": (list,),
-    "zookeeper_image": (str, type(None)),
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,6 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from kcontroller_chaos.judge.outcome import aggregate
     from kcontroller_chaos.play.runner import check
+    from pytest_kcontroller.cli._original import original_run
+    from pytest_kcontroller.cli._output import documented
     from pytest_kcontroller.cli._playing import Playing, play
     from pytest_kcontroller.errors import UsageError
 
@@ -77,17 +61,14 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError("a run has its seed", where="--seed", hint="leave it out, or name a campaign file")
         if args.backend is not None:
             raise UsageError("a run has its backend", where="--backend", hint="leave it out, or name a campaign file")
-        planned, options, original = _of_run(args.what, args.out)
+        planned, options, original = original_run(args.what, args.out)
     else:
         planned, original = _of_file(args.what, args.seed), None
         options = _options(args.out, backend=args.backend or backends.for_needs(planned.campaign.needs).name)
     check(planned.campaign, options)
     playing = Playing(planned=[planned] * args.times, options=options, verbose=args.verbose)
-    try:
+    with documented(lambda status: _print_json(args, playing, original, status)):
         results = play(playing)
-    except KeyboardInterrupt:
-        _print_json(args, playing, original, INTERRUPTED)
-        raise
     _say_compared(original, results)
     status = aggregate(result.status for result in results)
     _print_json(args, playing, original, status)
@@ -127,66 +108,6 @@ def _of_file(path: Path, seed: int | None) -> Planned:
     return Planned(campaign, campaign.seeds[0] if seed is None else seed)
 
 
-def _of_run(path: Path, out: Path) -> tuple[Planned, Options, Original]:
-    """The run's own campaign file, schedule and options. Raises UsageError if it lacks them."""
-    from dataclasses import replace
-
-    from kcontroller_chaos.campaign.file import load_campaign
-    from kcontroller_chaos.campaign.schedule import Schedule
-    from kcontroller_chaos.catalogue import load_catalogue
-    from kcontroller_chaos.history.rundir import SCHEMA, RunDirectory, read_json
-    from pytest_kcontroller.cli._results import Planned
-    from pytest_kcontroller.errors import UsageError
-
-    directory = RunDirectory.open(path)
-    facts = directory.read_run()
-    if not directory.campaign.exists():
-        hint = "play its campaign file: kcontroller replay FILE --seed N"
-        raise UsageError("this run has no campaign.toml", where=str(path), hint=hint)
-    for name, kind in _NEEDED.items():
-        if not isinstance(facts.get(name), kind) or (name == "seed" and isinstance(facts["seed"], bool)):
-            raise UsageError(f"`{name}` is {facts.get(name)!r}, which no run writes", where=str(path / "run.json"))
-    if facts["schema"] != SCHEMA:
-        raise UsageError(f"schema {facts['schema']} is not known here", where=str(path / "run.json"))
-    campaign = load_campaign(directory.campaign, load_catalogue(facts["plugins"]))
-    schedule = Schedule.load(directory.schedule, campaign, facts["seed"])
-    _tell_changed(directory.schedule, facts.get("schedule"))
-    try:
-        campaign = replace(campaign, file=str(facts["campaign"]["file"]))
-        planned = Planned(campaign, facts["seed"], schedule)
-        options = _options(
-            out,
-            mutant=facts["mutant"],
-            noop_fault=facts["noop_fault"],
-            selectors=facts["selectors"],
-            assignment=facts["assignment"],
-            plugins=tuple(facts["plugins"]),
-            zookeeper_image=facts["zookeeper_image"],
-            backend=facts["backend"],
-        )
-    except (KeyError, TypeError, ValueError) as missing:
-        raise UsageError(f"it lacks what a replay needs: {missing!r}", where=str(path / "run.json")) from None
-    verdicts = read_json(path / "verdicts.json") if (path / "verdicts.json").exists() else {}
-    original = {"overall": facts.get("verdict", "unknown"), **verdicts}
-    try:
-        return planned, options, (_outcome(original), _decisions(original))
-    except (KeyError, TypeError, AttributeError):
-        raise UsageError("is not what a judged run has", where=str(path / "verdicts.json")) from None
-
-
-def _tell_changed(file: Path, played: object) -> None:
-    """A schedule may be edited on purpose, to try another one; one that lost lines must not pass for the run's own.
-
-    Compared is the file as it is: an older version's actions lack the keys that are new."""
-    text = file.read_bytes()
-    if not isinstance(played, dict) or played.get("sha256") == hashlib.sha256(text).hexdigest():
-        return
-    now, then = len(text.splitlines()), played.get("actions")
-    count = f"it has {now} actions, the run had {then}" if now != then else "its actions are others"
-    print(f"{file}: is not the schedule that was played: {count}", file=sys.stderr)
-    print("  -> what is replayed is this file; the verdict need not come back", file=sys.stderr)
-
-
 def _say_compared(original: Original | None, results: Sequence[RunResult]) -> None:
     if original is None:
         return
@@ -197,26 +118,24 @@ def _say_compared(original: Original | None, results: Sequence[RunResult]) -> No
 
 
 def _times_back(original: Original, results: Sequence[RunResult]) -> int:
-    outcome, _ = original
-    return sum(_came_back(outcome, _outcome(result.details or {"overall": result.verdict})) for result in results)
+    from pytest_kcontroller.cli._original import outcome
+
+    before, _ = original
+    return sum(_came_back(before, outcome(result.details or {"overall": result.verdict})) for result in results)
 
 
 def _differences(original: Original, results: Sequence[RunResult]) -> Iterator[tuple[Path, str]]:
     """Of each replay that differs: its directory, and the first decision that came out otherwise."""
+    from pytest_kcontroller.cli._original import decisions
+
     for result in results:
-        if result.details and (difference := _first_difference(original[1], _decisions(result.details))):
+        if result.details and (difference := _first_difference(original[1], decisions(result.details))):
             yield result.path, difference
 
 
 def _came_back(before: Sequence[str], now: Sequence[str]) -> bool:
     """The same verdict, and one of the same violations: on real nodes what else breaks may differ."""
     return before[0] == now[0] and (len(before) == 1 or any(name in now[1:] for name in before[1:]))
-
-
-def _outcome(verdicts: Mapping[str, Any]) -> tuple[str, ...]:
-    """The verdict, and the invariants that are violated."""
-    violated = [entry["name"] for entry in verdicts.get("invariants", ()) if entry["verdict"] == "violated"]
-    return (str(verdicts["overall"]), *violated)
 
 
 def _first_difference(before: Sequence[str], now: Sequence[str]) -> str:
@@ -228,17 +147,3 @@ def _first_difference(before: Sequence[str], now: Sequence[str]) -> str:
         more, where = (now, "only here") if len(now) > len(before) else (before, "only in the original")
         return f"the first decision that differs: {more[min(len(before), len(now))]}, {where}"
     return ""
-
-
-def _decisions(verdicts: Mapping[str, Any]) -> list[str]:
-    """Who was elected controller, and which node each fault was on, by time."""
-    found = [
-        (entry["elected_us"], f"node {entry['node']} is controller {n}")
-        for n, entry in enumerate(verdicts.get("elections", ()), start=1)
-    ]
-    found += [
-        (fault["asked_us"], f"{fault['id']} is on node {fault['node']}")
-        for fault in verdicts.get("faults", ())
-        if fault["asked_us"] is not None
-    ]
-    return [text for _, text in sorted(found)]

@@ -17,13 +17,22 @@ from pytest_kcontroller.cluster.capabilities import Capability
 from pytest_kcontroller.cluster.tree import Tree
 from pytest_kcontroller.model.cluster import Address, TopicPartition
 from pytest_kcontroller.model.history import StrategyBadAnswer
+from pytest_kcontroller.model.toxics import STREAMS, Direction, Toxic
 from pytest_kcontroller.runtime.ports import Transport
+from pytest_kcontroller.wire.message import Request, Response
 from pytest_kcontroller.zookeeper.session import ZkSession
 
 ZOOKEEPER = "zookeeper"
 """The name of ZooKeeper as an end of a link; a node's name is its id in decimal."""
 
+CLIENT = "client"
+"""The name of whoever is outside of the cluster and talks to its nodes, as the source of a link."""
+
+REQUEST_S = 10.0
+"""A controller answers an admin's request within this time, unscaled, or nobody knows what has become of it."""
+
 T = TypeVar("T")
+R = TypeVar("R", bound=Response)
 
 
 class Nodes(Protocol):
@@ -37,6 +46,12 @@ class Nodes(Protocol):
     @property
     def running(self) -> tuple[int, ...]:
         """Ids of the nodes whose process lives (also a stopped one: SIGSTOP)."""
+        ...
+
+    async def add_node(self) -> int:
+        """A further node joins the running cluster, under the next id; returns when it is registered.
+
+        Raises UsageError if a node is paused, which could not be told of it, or if there are too many; StartError."""
         ...
 
     @property
@@ -56,8 +71,20 @@ class Nodes(Protocol):
         """SIGTERM: a controlled shutdown, then the end; returns the observed exit status."""
         ...
 
+    async def launch(self, node: int) -> None:
+        """Starts the process of a node that has ended, on its directory; waits for nothing else."""
+        ...
+
+    async def wait_ready(self, node: int) -> None:
+        """Returns when a node that was launched is registered. Raises StartError: it is not in time, or has ended."""
+        ...
+
     async def restart(self, node: int) -> None:
         """Starts a node that has ended, on its directory; returns when it is registered. Raises StartError."""
+        ...
+
+    async def unready(self, node: int) -> str | None:
+        """Why a node that runs is not ready, as `restart` waits for it; None: it is."""
         ...
 
 
@@ -73,27 +100,49 @@ class Processes(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkState:
-    """What is in force on a link now, by whoever it was set: as a whole, in both directions."""
+    """What is in force on a link now, by whoever it was set."""
 
-    cut: bool
-    delay_ms: float
+    toxics: tuple[Toxic, ...]
+
+    @property
+    def cut(self) -> bool:
+        """In both directions."""
+        return {toxic.stream for toxic in self.toxics if toxic.is_cut} >= set(STREAMS)
 
     def __str__(self) -> str:
         if self.cut:
             return "passes nothing"
-        return f"is late by {self.delay_ms:g} ms" if self.delay_ms else "passes everything"
+        return f"is {' and '.join(map(str, self.toxics))}" if self.toxics else "passes everything"
 
 
 class Links(Protocol):
-    """The ways from node to node and from each node to ZooKeeper: (source, target, plane)."""
+    """The ways from node to node and from each node to ZooKeeper: (source, target, plane).
 
-    async def cut(self, source: str, target: str, plane: str) -> None:
-        """A black hole in both directions: connections stay open, nothing passes."""
+    Where clients can connect (capabilities.CLIENTS), theirs to each node are links too. What can be done to the bytes of
+    each direction is toxiproxy's (model/toxics.py); on a link without bytes (capabilities.ZOOKEEPER_BYTES) they can be cut,
+    late, or break the connection.
+    """
+
+    async def impair(self, source: str, target: str, plane: str, toxic: Toxic) -> None:
+        """In the toxic's direction; in the place of another one of its type."""
         ...
 
-    async def heal(self, source: str, target: str, plane: str) -> None: ...
-    async def slow(self, source: str, target: str, plane: str, *, delay_ms: int) -> None:
-        """What is said on this link is late by so much, in both directions; 0: not any more."""
+    async def restore(self, source: str, target: str, plane: str, toxic: Toxic) -> None:
+        """Takes it back, if it is there."""
+        ...
+
+    async def cut(self, source: str, target: str, plane: str, *, direction: Direction = "both") -> None:
+        """A black hole: connections stay open, nothing passes."""
+        ...
+
+    async def slow(
+        self, source: str, target: str, plane: str, *, delay_ms: int, jitter_ms: int = 0, direction: Direction = "both"
+    ) -> None:
+        """What is said on this link is late by so much, more or less `jitter_ms`; 0: not any more."""
+        ...
+
+    async def heal(self, source: str, target: str, plane: str) -> None:
+        """Takes everything back."""
         ...
 
     async def link_state(self, source: str, target: str, plane: str) -> LinkState:
@@ -123,6 +172,8 @@ class NodeSession:
     """As negotiated."""
     connected: bool
     """Whether the connection is open on which ZooKeeper granted or resumed it."""
+    connection: int = field(compare=False)
+    """Which one that is: later ones have greater numbers. It is the same session on another one."""
 
 
 class Sessions(Protocol):
@@ -169,6 +220,26 @@ class Coordination(Protocol):
         AssignmentError if a strategy refuses, UsageError if the topic exists."""
         ...
 
+    async def add_partitions(
+        self, name: str, *, partitions: int = 1, assignment: Mapping[int, Sequence[int]] | None = None
+    ) -> StrategyBadAnswer | None:
+        """So many more, or those of `assignment`, numbered from the next one on; each with as many replicas as partition 0.
+
+        As create_topic. Raises UsageError if there is no such topic, or if it is being deleted or reassigned."""
+        ...
+
+    async def write(self, what: str, work: Callable[[ZkSession], Awaitable[T]]) -> T:
+        """What an admin tool writes, in the harness's session. `what` was done, in the past tense: of an interruption.
+
+        Raises what `work` raises; EnvironmentFailure if ZooKeeper did not answer for sure."""
+        ...
+
+    async def ask_controller(self, message: Request[R]) -> R:
+        """What an admin client asks, over the controller's own link to itself, and what it is answered.
+
+        Raises UsageError if there is no controller, so that nobody was asked; EnvironmentFailure if it does not answer."""
+        ...
+
     async def tree(self) -> Tree: ...
     async def leader(self, partition: TopicPartition) -> int | None:
         """As its state znode says; None: it has none."""
@@ -179,11 +250,20 @@ class Coordination(Protocol):
         """The session that owns the node's registration; 0: it is not registered."""
         ...
 
+    async def owner_of(self, path: str) -> int:
+        """The session that owns the ephemeral `path`, or whose child of it comes first in a recipe (cluster/owners.py);
+        0: there is none."""
+        ...
+
     async def wait_until(self, what: str, check: Callable[[], Awaitable[str | None]], *, timeout_s: float) -> None:
         """Until `check` gives None; else WaitTimeoutError with what it gave last."""
         ...
 
     async def wait_for_controller(self, *, other_than: int | None = None, timeout_s: float) -> int: ...
+    async def wait_until_known(self, *, timeout_s: float) -> None:
+        """Until a controller knows every node that runs."""
+        ...
+
     async def wait_until_converged(self, *, timeout_s: float) -> None: ...
 
 

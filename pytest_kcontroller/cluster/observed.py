@@ -8,23 +8,38 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, cast
 
 from pytest_kcontroller.broker.shutdown import ShutdownLimits
-from pytest_kcontroller.cluster.capabilities import REPORTS, Capability, NodeStatus
-from pytest_kcontroller.cluster.contract import NodeSession
+from pytest_kcontroller.cluster.capabilities import BROKERS, REPORTS, Capability, NodeStatus
+from pytest_kcontroller.cluster.contract import REQUEST_S, LinkState, NodeSession
+from pytest_kcontroller.cluster.owners import read_owner
+from pytest_kcontroller.cluster.program import Program
 from pytest_kcontroller.cluster.timing import scaled, stretched
-from pytest_kcontroller.cluster.topics import Assigned, assign, check_topic, write_topic
+from pytest_kcontroller.cluster.topics import (
+    added_to,
+    check_added,
+    check_topic,
+    extend_topic,
+    read_topic,
+    write_topic,
+)
 from pytest_kcontroller.cluster.tree import Tree, read_leader, read_tree, reported_otherwise, unsettled
-from pytest_kcontroller.errors import EnvironmentFailure, NotOnThisBackend, WaitTimeoutError
-from pytest_kcontroller.model.cluster import TopicPartition
+from pytest_kcontroller.errors import EnvironmentFailure, NotOnThisBackend, UsageError, WaitTimeoutError
+from pytest_kcontroller.model.assignment import AssignableBroker, AssignmentRequest
+from pytest_kcontroller.model.cluster import Address, TopicPartition
 from pytest_kcontroller.model.history import StrategyBadAnswer
+from pytest_kcontroller.model.toxics import Direction, Toxic, cut_toxics, slow_toxics
 from pytest_kcontroller.plugin.manager import Plugins, load_plugins
 from pytest_kcontroller.runtime.foreign import LIMIT_S
+from pytest_kcontroller.runtime.ports import ConnectionClosedError, Transport
 from pytest_kcontroller.runtime.rng import NamedRng
+from pytest_kcontroller.wire.client import RequestClient
+from pytest_kcontroller.wire.message import Request, Response
 from pytest_kcontroller.zookeeper.session import (
     ConnectionLossError,
     GetData,
@@ -35,16 +50,18 @@ from pytest_kcontroller.zookeeper.session import (
 from pytest_kcontroller.zookeeper.znodes import CONTROLLER, broker_path, decode_controller
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Response)
 
 CLOSE_S = 5.0
 """A node that has been relieved closes its session and ends, on a busy host too."""
 ANSWER_S = 40.0
 """ZooKeeper answers within this time; longer than the harness's own session lives without it."""
+MOST_ADDED = 8
+"""So many nodes can join a running cluster."""
 POLL_S = 0.02
 """How often a wait looks at the observed state."""
-
-STOCK_STRATEGY = "striped"
-"""What decides where the chosen assignment strategy gave an answer that cannot be used."""
+FIRST_LOOK_S = 5.0
+"""A shorter wait looks once all the same, if that takes no longer: on a busy machine it would end without a look."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +77,12 @@ class ClusterSettings:
     plugin_limit_s: float = LIMIT_S
     """Not stretched yet: timing.stretched."""
     mutant: str | None = None
+    kafka_compat: tuple[str, ...] = ()
     seed: int = 0
+    zookeeper: int = 1
+    """How many servers it has: 1, or 3 that elect a leader (cluster.zookeeper.SIZES)."""
+    program: Program | None = None
+    """What its nodes are; None: nodes of ours."""
     zookeeper_image: str | None = None
     """ZooKeeper runs in a container of this image; None: in a JVM of ours."""
 
@@ -73,8 +95,15 @@ class ObservedCluster(ABC):
         self.settings, self.directory = settings, directory
         self._draw = NamedRng(settings.seed).stream("cluster/topics").randrange
         self._plugins = plugins or load_plugins(settings.plugins)
-        self._silent_strategy = False
+        self._assigner = self._plugins.assigner(
+            settings.assignment, self._draw, limit_s=stretched(settings.plugin_limit_s)
+        )
         """It did not answer in time: it is not asked again."""
+
+    @property
+    @abstractmethod
+    def nodes(self) -> tuple[int, ...]:
+        """See contract.Cluster."""
 
     @property
     @abstractmethod
@@ -89,6 +118,22 @@ class ObservedCluster(ABC):
     @abstractmethod
     async def renew_admin(self) -> None:
         """A new `admin`, once the old one's session has ended."""
+
+    @abstractmethod
+    def route(self, source: str, target: str) -> tuple[Transport, Address]:
+        """See contract.Links."""
+
+    @abstractmethod
+    async def impair(self, source: str, target: str, plane: str, toxic: Toxic) -> None:
+        """See contract.Links."""
+
+    @abstractmethod
+    async def restore(self, source: str, target: str, plane: str, toxic: Toxic) -> None:
+        """See contract.Links."""
+
+    @abstractmethod
+    async def link_state(self, source: str, target: str, plane: str) -> LinkState:
+        """See contract.Links."""
 
     @abstractmethod
     def process_state(self, node: int) -> str | None:
@@ -120,6 +165,33 @@ class ObservedCluster(ABC):
         limits = ShutdownLimits.of(self.settings.config)
         return CLOSE_S + (0 if limits is None else limits.longest_us / 1e6)
 
+    def _new_node(self) -> int:
+        """The id of a further one. Raises UsageError."""
+        if paused := [node for node in self.running if self.process_state(node) == "T"]:
+            raise UsageError(f"node {paused[0]} is paused, so it cannot be told of a new node", hint="resume it first")
+        if len(self.nodes) >= self.settings.nodes + MOST_ADDED:
+            raise UsageError(f"{MOST_ADDED} nodes have joined already", hint="start the cluster with more of them")
+        return max(self.nodes) + 1
+
+    # --- links
+
+    async def cut(self, source: str, target: str, plane: str, *, direction: Direction = "both") -> None:
+        """See contract.Links."""
+        for toxic in cut_toxics(direction):
+            await self.impair(source, target, plane, toxic)
+
+    async def slow(
+        self, source: str, target: str, plane: str, *, delay_ms: int, jitter_ms: int = 0, direction: Direction = "both"
+    ) -> None:
+        """See contract.Links."""
+        for toxic in slow_toxics(delay_ms, jitter_ms, direction):
+            await (self.impair if delay_ms or jitter_ms else self.restore)(source, target, plane, toxic)
+
+    async def heal(self, source: str, target: str, plane: str) -> None:
+        """See contract.Links."""
+        for toxic in (await self.link_state(source, target, plane)).toxics:
+            await self.restore(source, target, plane, toxic)
+
     # --- topics
 
     async def create_topic(
@@ -132,34 +204,65 @@ class ObservedCluster(ABC):
         topic_id: bool = True,
     ) -> StrategyBadAnswer | None:
         """Replicas by `assignment`, or by the strategy of the settings on the registered brokers."""
-        check_topic(name, partitions, replication_factor, assignment, range(self.settings.nodes))
+        check_topic(name, partitions, replication_factor, assignment, self.nodes)
         bad_answer = None
         if assignment is None:
-            assigned = await self._assigned(partitions, replication_factor)
-            assignment = assigned.replicas
-            if assigned.bad_answer is not None:
-                bad_answer = StrategyBadAnswer(plugin=assigned.by, topic=name, why=assigned.bad_answer)
-        try:
-            await write_topic(self.admin, name, assignment, self._draw, topic_id=topic_id)
-        except SessionExpiredError:
-            await self.renew_admin()
-            raise EnvironmentFailure(f"the harness's session ended while the topic {name!r} was created") from None
+            request = AssignmentRequest(
+                brokers=await self._brokers(), partitions=partitions, replication_factor=replication_factor
+            )
+            assignment, bad_answer = self._assigned(name, request)
+        made = partial(write_topic, name=name, assignment=assignment, draw=self._draw, topic_id=topic_id)
+        await self.write(f"the topic {name!r} was created", made)
         return bad_answer
 
-    async def _assigned(self, partitions: int, replication_factor: int) -> Assigned:
-        stock = self._plugins.assignments.make(STOCK_STRATEGY)
-        chosen = stock if self._silent_strategy else self._plugins.assignments.make(self.settings.assignment)
-        assigned = assign(
-            await self.tree(),
-            chosen,
-            stock,
-            self._draw,
-            partitions=partitions,
-            replication_factor=replication_factor,
-            limit_s=stretched(self.settings.plugin_limit_s),
-        )
-        self._silent_strategy |= assigned.late
-        return assigned
+    async def add_partitions(
+        self, name: str, *, partitions: int = 1, assignment: Mapping[int, Sequence[int]] | None = None
+    ) -> StrategyBadAnswer | None:
+        """See contract.Coordination."""
+        bad_answer, brokers = None, await self._brokers()
+        topic, version = await self.write("a topic was read", partial(read_topic, name=name))
+        if assignment is None:
+            assignment, bad_answer = self._assigned(name, added_to(topic, brokers, partitions))
+        check_added(topic, assignment, self.nodes)
+        added = partial(extend_topic, topic=topic, version=version, assignment=assignment)
+        await self.write(f"partitions were added to the topic {name!r}", added)
+        return bad_answer
+
+    async def write(self, what: str, work: Callable[[ZkSession], Awaitable[T]]) -> T:
+        """See contract.Coordination."""
+        try:
+            return await work(self.admin)
+        except ConnectionLossError:
+            raise EnvironmentFailure(f"the connection broke while {what}") from None
+        except SessionExpiredError:
+            await self.renew_admin()
+            raise EnvironmentFailure(f"the harness's session ended while {what}") from None
+
+    async def ask_controller(self, message: Request[R]) -> R:
+        """See contract.Coordination."""
+        if (controller := await self.controller()) is None:
+            raise UsageError("there is no controller now", hint="wait_for_controller() first")
+        transport, address = self.route(str(controller), str(controller))
+        client = RequestClient(transport, address, client_id="admin")
+        try:
+            return await client.request(message, timeout_us=round(scaled(REQUEST_S) * 1e6))
+        except ConnectionClosedError as broken:
+            raise EnvironmentFailure(f"the controller, node {controller}, gave no answer: {broken}") from None
+        finally:
+            client.close()
+
+    async def _brokers(self) -> tuple[AssignableBroker, ...]:
+        """Those that are registered."""
+        tree = await self.tree()
+        return tuple(AssignableBroker(broker.id, broker.rack) for _, broker in sorted(tree.brokers.items()))
+
+    def _assigned(
+        self, topic: str, request: AssignmentRequest
+    ) -> tuple[Mapping[int, Sequence[int]], StrategyBadAnswer | None]:
+        assigned = self._assigner.assign(request)
+        if assigned.bad_answer is None:
+            return assigned.replicas, None
+        return assigned.replicas, StrategyBadAnswer(plugin=assigned.by, topic=topic, why=assigned.bad_answer)
 
     # --- waiting
 
@@ -212,13 +315,19 @@ class ObservedCluster(ABC):
 
         return await self._with_admin(read)
 
+    async def owner_of(self, path: str) -> int:
+        """See contract.Coordination."""
+        return await self._with_admin(lambda session: read_owner(session, path))
+
     async def wait_until(self, what: str, check: Callable[[], Awaitable[str | None]], *, timeout_s: float) -> None:
         why: str | None = "it was not looked at"
+        ends = asyncio.get_running_loop().time() + timeout_s
         try:
-            async with asyncio.timeout(timeout_s):
+            async with asyncio.timeout(max(timeout_s, scaled(FIRST_LOOK_S))) as limit:
                 while True:
                     if (why := await check()) is None:
                         return
+                    limit.reschedule(ends)
                     await asyncio.sleep(POLL_S)
         except TimeoutError:
             raise WaitTimeoutError(what, seen=why, timeout_s=timeout_s, look_at=self.directory) from None
@@ -242,6 +351,23 @@ class ObservedCluster(ABC):
         )
         return found[-1]
 
+    async def wait_until_known(self, *, timeout_s: float) -> None:
+        """Until a controller knows every node that runs. One that was elected before the last of them registered can read
+        topics before it reads that node, and elects other leaders then. Programs of others have none to wait for."""
+        if not self.has(BROKERS):
+            return
+
+        async def check() -> str | None:
+            if (controller := await self.controller()) is None:
+                return "there is no controller"
+            if not self.has(REPORTS):
+                return None
+            counts = await self.capability(REPORTS).metrics(controller) or {}
+            known, running = counts.get("ActiveBrokerCount", 0), len(self.running)
+            return None if known >= running else f"the controller, node {controller}, knows {known} of {running} nodes"
+
+        await self.wait_until("the controller knows all nodes", check, timeout_s=timeout_s)
+
     async def wait_until_converged(self, *, timeout_s: float) -> None:
         await self.wait_until("the cluster converges", self._unconverged, timeout_s=timeout_s)
 
@@ -254,7 +380,7 @@ class ObservedCluster(ABC):
         if apart := [node for node, session in found.items() if session is None or not session.connected]:
             return f"nodes that are not connected to ZooKeeper: {apart}"
         sessions = {node: session.session_id for node, session in found.items() if session is not None}
-        if (why := unsettled(tree, sessions)) is not None or not self.has(REPORTS):
+        if (why := unsettled(tree, sessions, self.nodes)) is not None or not self.has(REPORTS):
             return why
         return await self._reported_otherwise(tree, sessions)
 
@@ -266,10 +392,16 @@ class ObservedCluster(ABC):
         if late := [node for node, status in statuses.items() if status.session != sessions[node]]:
             return f"nodes that do not know their newest session yet: {late}"
         metadata = dict(zip(sessions, await gather_all([reports.metadata(node) for node in sessions]), strict=True))
-        return reported_otherwise(tree, {node: status.active for node, status in statuses.items()}, metadata)
+        active = {node: status.active for node, status in statuses.items()}
+        if why := reported_otherwise(tree, active, metadata) or _still_to_do(statuses.values()):
+            return why
+        last = {node: await reports.caught_up(node) for node, is_active in active.items() if is_active}
+        if silent := [node for node, status in last.items() if status is None]:
+            return f"nodes that do not answer: {silent}"
+        return _still_to_do(status for status in last.values() if status is not None)
 
-    async def _registered(self, node: int) -> str | None:
-        """Why a node that has been started is not ready yet."""
+    async def unready(self, node: int) -> str | None:
+        """See contract.Nodes."""
         owner, session = await self.broker_owner(node), self.session(node)
         if session is None:
             return "it has no ZooKeeper session yet"
@@ -280,6 +412,15 @@ class ObservedCluster(ABC):
         return None if owner == session.session_id else "its registration belongs to an older session"
 
 
+def _still_to_do(statuses: Iterable[NodeStatus]) -> str | None:
+    """What came and went before the controller has read it shows nowhere else, and is told to the nodes all the same."""
+    for status in statuses:
+        if status.active and status.pending:
+            what = "watches, events and requests that the controller, node"
+            return f"{what} {status.node}, has still before it: {status.pending}"
+    return None
+
+
 def status_of(node: int, answer: Mapping[str, Any]) -> NodeStatus:
     """A node's own report (node.control.NodeReport as JSON) as the harness reads it."""
     return NodeStatus(
@@ -288,6 +429,7 @@ def status_of(node: int, answer: Mapping[str, Any]) -> NodeStatus:
         epoch=int(answer.get("epoch") or 0),
         session=_session(answer.get("session")),
         phase=str(answer.get("phase", "")),
+        pending=int(answer.get("pending") or 0),
         raw=answer,
     )
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from pytest_kcontroller.model.cluster import NO_LEADER, Assignment, Broker, LeaderAndIsr, TopicPartition
 from pytest_kcontroller.model.history import ZkTree
+from pytest_kcontroller.zookeeper.partition_lists import PREFERRED_ELECTION, decode_partitions
 from pytest_kcontroller.zookeeper.session import (
     Children,
     ConnectionLossError,
@@ -26,17 +27,24 @@ from pytest_kcontroller.zookeeper.znodes import (
     BROKER_IDS,
     CONTROLLER,
     CONTROLLER_EPOCH,
+    DELETE_TOPICS,
+    REASSIGN_PARTITIONS,
     TOPICS,
+    CorruptZnodeError,
     broker_of,
     broker_path,
     decode_broker,
     decode_controller,
     decode_controller_epoch,
+    decode_reassignments,
     decode_state,
     decode_topic,
     state_path,
     topic_path,
 )
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +64,70 @@ class Tree:
     epoch: int
     brokers: Mapping[int, Broker] = field(default_factory=dict)
     partitions: Mapping[TopicPartition, PartitionNow] = field(default_factory=dict)
+    deleting: tuple[str, ...] = ()
+    """Topics that the controller has been asked to delete, and that are not gone yet. Ascending."""
+    requested: Mapping[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
+    """What /admin/reassign_partitions asks for; one that cannot be understood asks for nothing."""
+
+    electing: tuple[TopicPartition, ...] = ()
+    """Partitions whose first replicas a tool wants to lead, while the controller has not done with its request."""
+
+    corrupt: tuple[str, ...] = ()
+    """What cannot be understood, in words: a broker, a topic, a state. It is left out of everything else."""
+
+    def unelected(self) -> str | None:
+        """Why a preferred election has not ended yet; None: there is none."""
+        if not self.electing:
+            return None
+        return f"the preferred election of {self.electing[0]} waits for the controller, node {self.controller}"
+
+    def leaderless(self, topic: str) -> str | None:
+        """Why not every partition of a topic has a leader; None: all have."""
+        states = {tp: now.state for tp, now in sorted(self.partitions.items()) if tp.topic == topic}
+        if not states:
+            return f"there is no topic {topic!r}"
+        without = next((tp for tp, state in states.items() if state is None or state.leader == NO_LEADER), None)
+        return None if without is None else f"{without} has no leader"
+
+    def undeleted(self, topic: str) -> str | None:
+        """Why a topic that is to be deleted is still there, and who is waited for; None: it is gone."""
+        replicas = sorted(
+            {r for tp, now in self.partitions.items() if tp.topic == topic for r in now.assignment.replicas}
+        )
+        if topic not in self.deleting:
+            return f"the topic {topic!r} is there, and nobody is asked to delete it" if replicas else None
+        if away := [replica for replica in replicas if replica not in self.brokers]:
+            nodes = f"node{'s' if len(away) > 1 else ''} {', '.join(map(str, away))}"
+            return f"the deletion of {topic!r} waits for {nodes}: replicas of it are there, and it is not registered"
+        if not replicas:
+            return f"the deletion of {topic!r} is almost done: its marker is still there"
+        return f"the deletion of {topic!r} waits for {self._acting}"
+
+    def being_reassigned(self, tp: TopicPartition) -> str | None:
+        """Why the reassignment of a partition has not ended, and which replica is waited for; None: there is none."""
+        now = self.partitions[tp]
+        if not now.assignment.reassigning:
+            return None if tp not in self.requested else f"the request to reassign {tp} waits for {self._acting}"
+        target, isr = now.assignment.target, () if now.state is None else now.state.isr
+        waits = f"the reassignment of {tp} to {list(target)} waits for"
+        missing = next((replica for replica in target if replica not in isr), None)
+        if missing is None:
+            return f"{waits} {self._acting}"
+        return f"{waits} replica {missing}, which is not in sync{self._away(missing)}"
+
+    def not_reassigned(self, tp: TopicPartition, target: tuple[int, ...]) -> str | None:
+        """Why `target` is not the replicas of a partition; None: it is."""
+        if (why := self.being_reassigned(tp)) is not None:
+            return why
+        replicas = self.partitions[tp].assignment.replicas
+        return None if replicas == target else f"the replicas of {tp} are {list(replicas)}"
+
+    @property
+    def _acting(self) -> str:
+        return "a controller: there is none" if self.controller is None else f"the controller, node {self.controller}"
+
+    def _away(self, node: int) -> str:
+        return "" if node in self.brokers else f": node {node} is not registered"
 
     def event(self) -> ZkTree:
         """For the history."""
@@ -65,6 +137,9 @@ class Tree:
             epoch=self.epoch,
             brokers=sorted(self.brokers),
             partitions=[_partition_fields(tp, now) for tp, now in sorted(self.partitions.items())],
+            deleting=list(self.deleting),
+            electing=[str(tp) for tp in self.electing],
+            requested={str(tp): list(target) for tp, target in sorted(self.requested.items())},
         )
 
 
@@ -74,6 +149,8 @@ def _partition_fields(tp: TopicPartition, now: PartitionNow) -> dict[str, object
         "topic": tp.topic,
         "partition": tp.partition,
         "replicas": list(now.assignment.replicas),
+        "adding": list(now.assignment.adding),
+        "removing": list(now.assignment.removing),
         "leader": None if state is None else state.leader,
         "isr": None if state is None else list(state.isr),
         "leader_epoch": None if state is None else state.leader_epoch,
@@ -90,31 +167,67 @@ _state = lru_cache(maxsize=4096)(decode_state)
 
 async def read_tree(session: ZkSession) -> Tree:
     """Raises SessionExpiredError; a lost connection is tried again. Not atomic: read it again if it must be."""
-    controller, epoch = await _nodes(session, [CONTROLLER, CONTROLLER_EPOCH])
+    controller, epoch, electing, request = await _nodes(
+        session, [CONTROLLER, CONTROLLER_EPOCH, PREFERRED_ELECTION, REASSIGN_PARTITIONS]
+    )
     ids = sorted(id_ for name in await _children(session, BROKER_IDS) if (id_ := broker_of(name)) is not None)
-    topics = await _children(session, TOPICS)
-    brokers = {
-        broker: _broker(broker, node.data, node.stat.czxid)
-        for broker, node in zip(ids, await _nodes(session, [broker_path(b) for b in ids]), strict=True)
-        if node is not None
+    topics, deleting = await _children(session, TOPICS), await _children(session, DELETE_TOPICS)
+    understood = _Understood()
+    found = await _nodes(session, [broker_path(b) for b in ids])
+    brokers = understood.each(ids, found, lambda broker, node: _broker(broker, node.data, node.stat.czxid))
+    found = await _nodes(session, [topic_path(t) for t in topics])
+    assigned = {
+        TopicPartition(name, number): assignment
+        for name, topic in understood.each(topics, found, lambda name, node: _topic(name, node.data)).items()
+        for number, assignment in topic.partitions.items()
     }
-    assigned: dict[TopicPartition, Assignment] = {}
-    for name, node in zip(topics, await _nodes(session, [topic_path(t) for t in topics]), strict=True):
-        if node is not None:
-            topic = _topic(name, node.data)
-            assigned |= {TopicPartition(name, number): a for number, a in topic.partitions.items()}
     tps = sorted(assigned)
-    states = await _nodes(session, [state_path(tp) for tp in tps])
+    found = await _nodes(session, [state_path(tp) for tp in tps])
+    states = understood.each(tps, found, lambda tp, node: _state(tp, node.data, node.stat.version))
     return Tree(
         controller=None if controller is None else decode_controller(controller.data),
         controller_owner=0 if controller is None else controller.stat.ephemeral_owner,
         epoch=0 if epoch is None else decode_controller_epoch(epoch.data),
         brokers=brokers,
-        partitions={
-            tp: PartitionNow(assigned[tp], None if n is None else _state(tp, n.data, n.stat.version))
-            for tp, n in zip(tps, states, strict=True)
-        },
+        partitions={tp: PartitionNow(assigned[tp], states.get(tp)) for tp in tps},
+        deleting=tuple(sorted(deleting)),
+        electing=() if electing is None else _asked(electing.data),
+        requested={} if request is None else _requested(request.data),
+        corrupt=tuple(understood.not_understood),
     )
+
+
+class _Understood:
+    """Reads many znodes; one that is corrupt costs only itself."""
+
+    def __init__(self) -> None:
+        self.not_understood: list[str] = []
+
+    def each(self, keys: Sequence[K], nodes: Sequence[Node | None], read: Callable[[K, Node], V]) -> dict[K, V]:
+        """Those that are there and can be read, by their keys."""
+        values: dict[K, V] = {}
+        for key, node in zip(keys, nodes, strict=True):
+            if node is not None:
+                try:
+                    values[key] = read(key, node)
+                except CorruptZnodeError as bad:
+                    self.not_understood.append(str(bad))
+        return values
+
+
+def _asked(data: bytes) -> tuple[TopicPartition, ...]:
+    """What the controller cannot understand, it leaves where it is."""
+    try:
+        return decode_partitions(data, PREFERRED_ELECTION)
+    except CorruptZnodeError:
+        return ()
+
+
+def _requested(data: bytes) -> Mapping[TopicPartition, tuple[int, ...]]:
+    try:
+        return decode_reassignments(data)
+    except CorruptZnodeError:
+        return {}
 
 
 async def read_leader(session: ZkSession, tp: TopicPartition) -> int | None:
@@ -155,16 +268,29 @@ async def _all(session: ZkSession, reads: list[ReadOp]) -> list[object]:
         return results
 
 
-def unsettled(tree: Tree, sessions: Mapping[int, int]) -> str | None:
+def unsettled(tree: Tree, sessions: Mapping[int, int], nodes: Collection[int]) -> str | None:
     """Why what ZooKeeper holds has not settled, or None if it has: the first reason, in words.
 
-    `sessions` maps each running node to the session that ZooKeeper has granted it.
+    `sessions` maps each running node to the session that ZooKeeper has granted it, `nodes` are all of the cluster. Other
+    brokers may be registered too (stub brokers, Kafka's own), of which nothing is known but that they are.
     """
-    checks = (_controller_settled, _brokers_settled, _partitions_settled)
-    return next((why for check in checks if (why := check(tree, sessions)) is not None), None)
+    if tree.corrupt:
+        return tree.corrupt[0]
+    guests = {broker: 0 for broker in tree.brokers if broker not in nodes}
+    checks = (
+        _controller_settled,
+        _brokers_settled,
+        _deletions_settled,
+        _elections_settled,
+        _reassignments_settled,
+        _partitions_settled,
+    )
+    return next((why for check in checks if (why := check(tree, sessions, guests)) is not None), None)
 
 
-def _controller_settled(tree: Tree, sessions: Mapping[int, int]) -> str | None:
+def _controller_settled(tree: Tree, sessions: Mapping[int, int], guests: Collection[int]) -> str | None:
+    if tree.controller in guests:
+        return None
     if tree.controller is None or tree.controller not in sessions:
         return f"/controller names {tree.controller}, running are {sorted(sessions)}"
     own = sessions[tree.controller]
@@ -180,27 +306,41 @@ def reported_otherwise(tree: Tree, active: Mapping[int, bool], metadata: Mapping
     (broker.metadata.MetadataCache.to_json).
     """
     says = sorted(node for node, yes in active.items() if yes)
-    if says != [tree.controller]:
+    if says != [node for node in active if node == tree.controller]:
         return f"nodes that say they are the active controller: {says or 'none'}; /controller names {tree.controller}"
     return _metadata_settled(tree, metadata)
 
 
-def _brokers_settled(tree: Tree, running: Mapping[int, int]) -> str | None:
-    if sorted(tree.brokers) != sorted(running):
+def _brokers_settled(tree: Tree, running: Mapping[int, int], guests: Collection[int]) -> str | None:
+    if sorted(tree.brokers) != sorted([*running, *guests]):
         return f"registered are {sorted(tree.brokers)}, running are {sorted(running)}"
     return None
 
 
-def _partitions_settled(tree: Tree, running: Mapping[int, int]) -> str | None:
+def _deletions_settled(tree: Tree, running: Mapping[int, int], guests: Collection[int]) -> str | None:
+    return next((why for topic in tree.deleting if (why := tree.undeleted(topic)) is not None), None)
+
+
+def _elections_settled(tree: Tree, running: Mapping[int, int], guests: Collection[int]) -> str | None:
+    return tree.unelected()
+
+
+def _reassignments_settled(tree: Tree, running: Mapping[int, int], guests: Collection[int]) -> str | None:
+    return next((why for tp in sorted(tree.partitions) if (why := tree.being_reassigned(tp)) is not None), None)
+
+
+def _partitions_settled(tree: Tree, running: Mapping[int, int], guests: Collection[int]) -> str | None:
+    """Where guests have replicas, who is in sync is their own matter."""
+    live = [*running, *guests]
     for tp, now in sorted(tree.partitions.items()):
         if now.state is None:
             return f"{tp} has no state yet"
-        alive = [replica for replica in now.assignment.replicas if replica in running]
-        if not any(replica in running for replica in now.state.isr):
+        alive = [replica for replica in now.assignment.replicas if replica in live]
+        if not any(replica in live for replica in now.state.isr):
             continue
-        if now.state.leader not in running:
+        if now.state.leader not in live:
             return f"{tp} is led by {now.state.leader}, which is not live"
-        if sorted(now.state.isr) != sorted(alive):
+        if sorted(now.state.isr) != sorted(alive) and not any(replica in guests for replica in alive):
             return f"{tp} has the ISR {list(now.state.isr)}, its live replicas are {alive}"
     return None
 
@@ -224,12 +364,16 @@ _STATE = {"leader": "leader", "leader_epoch": "leader_epoch", "isr": "isr", "par
 
 def metadata_pairs(tree: Mapping[str, Any], metadata: Any) -> list[tuple[str, Any, Any]]:
     """What a node's metadata (MetadataCache.to_json) are compared in with ZooKeeper (the fields of Tree.event): (what,
-    ZooKeeper's, the node's). A partition that no controller has made yet is none."""
+    ZooKeeper's, the node's). A partition that no controller has made yet is none, nor one that is being deleted."""
     pairs: list[tuple[str, Any, Any]] = [
         ("controller", tree["controller"], metadata["controller"]),
         ("brokers", tree["brokers"], sorted(int(broker) for broker in metadata["brokers"])),
     ]
-    held = {f"{now['topic']}-{now['partition']}": now for now in tree["partitions"] if now["leader"] is not None}
+    held = {
+        f"{now['topic']}-{now['partition']}": now
+        for now in tree["partitions"]
+        if now["leader"] is not None and now["topic"] not in tree["deleting"]
+    }
     for name in sorted(held | metadata["partitions"]):
         now, known = held.get(name), metadata["partitions"].get(name)
         pairs.append(

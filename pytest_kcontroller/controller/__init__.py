@@ -10,7 +10,8 @@ failures     what an exception does to an event, a term and the node
 context      what the controller knows, with its indices; its only writer
 transitions  the two state machines as tables; a transition as a value
 machines/    partitions, replicas: decide, write fenced, update the context, fill the batch
-decide/      who leads, who is in sync: pure
+decide/      who leads, who is in sync, whether replicas may be reassigned: pure
+reassignment other replicas for a partition, phase by phase; reassignment_znode: who asks for them by znode
 loading      reading brokers and topics, with their watches
 fences       what each kind of write is fenced with
 batch        which request each broker gets

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pytest_kcontroller.model.cluster import next_epoch
 from pytest_kcontroller.runtime.ports import Clock
-from pytest_kcontroller.runtime.seams import seam
+from pytest_kcontroller.seams import seam
 from pytest_kcontroller.zookeeper.session import (
     BadVersionError,
     ConnectionLossError,
@@ -67,7 +68,7 @@ async def _try(store: Store, node: int, clock: Clock) -> Won | None:
         if known is None:
             await store.write_all([Create(CONTROLLER_EPOCH, encode_controller_epoch(0))])
             return None
-        epoch = decode_controller_epoch(known.data) + 1
+        epoch = next_epoch(decode_controller_epoch(known.data))
         _, stat = await store.write_all(
             [
                 Create(CONTROLLER, encode_controller(node, clock.wall_ms()), ephemeral=True),

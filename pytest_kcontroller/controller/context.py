@@ -9,9 +9,10 @@ Source: kafka.controller.ControllerContext (3.9).
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pytest_kcontroller.controller.deletions import Deletions
 from pytest_kcontroller.controller.transitions import PartitionState, ReplicaState
 from pytest_kcontroller.model.cluster import Assignment, Broker, LeaderAndIsr, TopicPartition
 from pytest_kcontroller.model.election import BrokerTable, BrokerView
@@ -40,6 +41,8 @@ class Context:
         self._shutting_down: dict[int, None] = {}
         self._offline: dict[tuple[int, ...], tuple[int, ...]] = {}
         """Replicas -> those of them that are not live: few lists of replicas are many partitions' own."""
+        self._failed_disks: dict[int, _Set] = {}
+        """Broker -> partitions of which it has a replica that it cannot reach: their log directory has failed."""
         self._topics: dict[str, _Topic] = {}
         self._topic_names: list[str] = []
         self._names_by_id: dict[str, str] = {}
@@ -50,6 +53,10 @@ class Context:
         self._hosted: dict[int, _Set] = {}
         self._led: dict[int, _Set] = {}
         self._in_state: dict[PartitionState, _Set] = {state: {} for state in PartitionState}
+        self._reassigning: _Set = {}
+        self.requested: Mapping[TopicPartition, tuple[int, ...]] = {}
+        """What /admin/reassign_partitions held when its entries were looked at last."""
+        self.deletions = Deletions()
 
     # --- brokers
 
@@ -66,6 +73,7 @@ class Context:
     def unregister(self, broker: int) -> None:
         self._brokers.pop(broker, None)
         self._shutting_down.pop(broker, None)
+        self._failed_disks.pop(broker, None)
         self._offline.clear()
 
     def begin_shutdown(self, broker: int) -> None:
@@ -77,8 +85,35 @@ class Context:
         """Registered and not shutting down (Kafka: online)."""
         return broker in self._brokers and broker not in self._shutting_down
 
-    def offline_of(self, replicas: tuple[int, ...]) -> tuple[int, ...]:
-        """Those of `replicas` that are not live, in their order."""
+    def failed_on(self, broker: int) -> Collection[TopicPartition]:
+        """The partitions whose replica `broker` cannot reach: their log directory has failed (KIP-112)."""
+        return self._failed_disks.get(broker, {}).keys()
+
+    def online(self, tp: TopicPartition, broker: int) -> bool:
+        """The replica of `tp` on `broker`: that one is live, and so is the disk (Kafka: isReplicaOnline)."""
+        return self.live(broker) and tp not in self.failed_on(broker)
+
+    def set_on_failed_disk(self, broker: int, tps: Iterable[TopicPartition], *, failed: bool) -> list[TopicPartition]:
+        """The broker has said so of these replicas; those for which it is news. All is well with a new registration."""
+        known = self._failed_disks.setdefault(broker, {})
+        changed = [tp for tp in tps if (tp in known) is not failed]
+        for tp in changed:
+            if failed:
+                known[tp] = None
+            else:
+                del known[tp]
+        if not known:
+            del self._failed_disks[broker]
+        return changed
+
+    def _brokers_with_failed(self, tp: TopicPartition) -> list[int]:
+        return [broker for broker, tps in self._failed_disks.items() if tp in tps] if self._failed_disks else []
+
+    def offline_of(self, tp: TopicPartition) -> tuple[int, ...]:
+        """The assigned replicas that are not online, in their order."""
+        replicas = self._assignments[tp].replicas
+        if self._brokers_with_failed(tp):
+            return tuple(replica for replica in replicas if not self.online(tp, replica))
         if (offline := self._offline.get(replicas)) is None:
             offline = self._offline[replicas] = tuple(replica for replica in replicas if not self.live(replica))
         return offline
@@ -91,12 +126,19 @@ class Context:
         return tuple(sorted(self._brokers))
 
     def table(self, counts: Mapping[int, int]) -> BrokerTable:
-        """What a selector is shown; `counts` is who leads how many partitions."""
+        """What a selector is shown of most partitions; `counts` is who leads how many partitions."""
         views = {
             broker.id: BrokerView(id=broker.id, shutting_down=broker.id in self._shutting_down, rack=broker.rack)
             for broker in self._brokers.values()
         }
         return BrokerTable(views, counts)
+
+    def table_of(self, tp: TopicPartition, table: BrokerTable) -> BrokerTable:
+        """What it is shown of this one: without the brokers whose disk with it has failed, as if they were not there."""
+        if not (failed := self._brokers_with_failed(tp)):
+            return table
+        views = {broker: view for broker, view in table.brokers.items() if broker not in failed}
+        return BrokerTable(views, table.leader_counts)
 
     # --- topics and their assignments
 
@@ -138,6 +180,15 @@ class Context:
     def replicas_on(self, brokers: Iterable[int]) -> dict[int, list[TopicPartition]]:
         return {broker: hosted for broker in sorted(brokers) if (hosted := self.hosted_by(broker))}
 
+    def replicas_of(self, topics: Iterable[str]) -> dict[int, list[TopicPartition]]:
+        """Their replicas, by broker."""
+        replicas: dict[int, list[TopicPartition]] = {}
+        for topic in sorted(topics):
+            for tp in self.partitions_of(topic):
+                for broker in self._assignments[tp].replicas:
+                    replicas.setdefault(broker, []).append(tp)
+        return dict(sorted(replicas.items()))
+
     def add_topic(self, topic: str, topic_id: str | None) -> None:
         """It exists, and this is its id."""
         if (known := self._topics.get(topic)) is None:
@@ -154,26 +205,59 @@ class Context:
         known = self._topics[topic].partitions
         assigned = tuple(TopicPartition(topic, number) for number in sorted(partitions))
         for tp in assigned:
-            assignment = partitions[tp.partition]
-            if (before := self._assignments.get(tp)) is not None:
-                for broker in before.replicas:
-                    self._hosted[broker].pop(tp, None)
-            elif known and tp < known[-1]:
-                insort(known, tp)
-            else:
-                known.append(tp)
-            self._assignments[tp] = assignment
-            for broker in assignment.replicas:
-                self._hosted.setdefault(broker, {})[tp] = None
+            if tp not in self._assignments:
+                if known and tp < known[-1]:
+                    insort(known, tp)
+                else:
+                    known.append(tp)
+            self.reassign(tp, partitions[tp.partition])
         return assigned
 
+    def reassign(self, tp: TopicPartition, assignment: Assignment) -> None:
+        """A partition that has been assigned has these replicas from now on."""
+        if (before := self._assignments.get(tp)) is not None:
+            for broker in before.replicas:
+                self._hosted[broker].pop(tp, None)
+        self._assignments[tp] = assignment
+        for broker in assignment.replicas:
+            self._hosted.setdefault(broker, {})[tp] = None
+
+    def reassigning(self) -> list[TopicPartition]:
+        """Partitions whose reassignment has begun and not ended."""
+        return sorted(self._reassigning)
+
+    @property
+    def any_reassigning(self) -> bool:
+        return bool(self._reassigning)
+
+    def is_reassigning(self, tp: TopicPartition) -> bool:
+        return tp in self._reassigning
+
+    def begin_reassignment(self, tp: TopicPartition) -> None:
+        self._reassigning[tp] = None
+
+    def end_reassignment(self, tp: TopicPartition) -> None:
+        self._reassigning.pop(tp, None)
+
+    def to_be_deleted(self, tp: TopicPartition) -> bool:
+        """Its topic is queued for deletion: it is elected no leader, and no LeaderAndIsr tells of it."""
+        return tp.topic in self.deletions.queued
+
+    def not_deleted(self, tps: list[TopicPartition]) -> list[TopicPartition]:
+        """Those whose topics are not queued for deletion."""
+        return [tp for tp in tps if tp.topic not in self.deletions.queued] if self.deletions.queued else tps
+
     def drop_topic(self, topic: str) -> None:
+        self.deletions.forget(topic)
         if (known := self._topics.pop(topic, None)) is None:
             return
         del self._topic_names[bisect_left(self._topic_names, topic)]
         if known.id is not None and self._names_by_id.get(known.id) == topic:
             del self._names_by_id[known.id]
         for tp in known.partitions:
+            for broker in self._brokers_with_failed(tp):
+                self.set_on_failed_disk(broker, [tp], failed=False)
+            self.end_reassignment(tp)
             for broker in self._assignments.pop(tp).replicas:
                 self._hosted[broker].pop(tp, None)
             for states in self._replica_states.values():
@@ -213,8 +297,16 @@ class Context:
         return {broker: len(led) for broker, led in sorted(self._led.items()) if led}
 
     def led_by_nobody_live(self) -> list[TopicPartition]:
-        """Partitions with a leader that is not live, or with none in their state."""
-        return sorted(tp for leader in sorted(self._led) if not self.live(leader) for tp in self._led[leader])
+        """Partitions with a leader that is not online, or with none in their state; none that is to be deleted."""
+        dead = [tp for leader in sorted(self._led) if not self.live(leader) for tp in self._led[leader]]
+        failed = [
+            tp
+            for broker in sorted(self._failed_disks)
+            if self.live(broker)
+            for tp in self._failed_disks[broker]
+            if tp in self._led.get(broker, ())
+        ]
+        return self.not_deleted(sorted(dead + failed))
 
     # --- states of the machines
 
@@ -235,8 +327,9 @@ class Context:
 
     @property
     def offline_partition_count(self) -> int:
-        """Kafka's metric OfflinePartitionsCount."""
-        return self.count_in(PartitionState.OFFLINE)
+        """Kafka's metric OfflinePartitionsCount: without those whose deletion has started."""
+        offline, started = self._in_state[PartitionState.OFFLINE], self.deletions.started
+        return sum(tp.topic not in started for tp in offline) if started else len(offline)
 
     def set_partition_state(self, tps: Iterable[TopicPartition], state: PartitionState) -> None:
         """Of partitions that are assigned."""

@@ -8,6 +8,9 @@
 | CorruptZnodeError | recorded and logged, with the znode's path | stays | goes on |
 | anything else: a bug, ours or a plugin's | recorded, logged with its traceback | stays | goes on |
 
+An event that fails otherwise than by the first two, after it has prepared requests and before they are sent, ends the term
+by force: only a new one tells the brokers what ZooKeeper holds (KAFKA-2300).
+
 While a term begins (failover) all but the first two end it, and /controller is given back, so that somebody else may try.
 A selector that raises is no failure of an event: the stock rule decides in its place (decide.leader). A single corrupt
 state or topic znode is none either: it costs only itself.
@@ -35,13 +38,15 @@ class Consequence:
     """The log has it with its traceback: the message alone does not say where to look."""
     recheck: bool = False
     """The term may be over: /controller is read."""
+    ends_term: bool = False
+    """Nothing that is still to be done in it can be."""
     ends_failover: bool = True
     """A term that begins with it ends, and gives /controller back."""
 
 
 TABLE: tuple[tuple[type[Exception], Consequence], ...] = (
-    (SessionExpiredError, Consequence(recorded=False, ends_failover=False)),
-    (FencedError, Consequence(recorded=False, recheck=True, ends_failover=False)),
+    (SessionExpiredError, Consequence(recorded=False, ends_term=True, ends_failover=False)),
+    (FencedError, Consequence(recorded=False, recheck=True, ends_term=True, ends_failover=False)),
     (ConnectionLossError, Consequence()),
     (CorruptZnodeError, Consequence()),
     (Exception, Consequence(traceback=True)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_kcontroller.controller.context import Context
-from pytest_kcontroller.runtime.seams import seam
+from pytest_kcontroller.seams import seam
 from pytest_kcontroller.zookeeper.store import Fence, Store
 
 
@@ -15,5 +15,29 @@ async def fence_of_states(context: Context, store: Store) -> Fence:
 
 @seam("controller.fence-topics")
 def fence_of_topics(context: Context) -> Fence:
-    """Topic znodes, which are overwritten whatever their version is."""
+    """Topic znodes."""
+    return Fence(context.epoch_version)
+
+
+@seam("controller.fence-deleted-topics")
+def fence_of_deleted_topics(context: Context) -> Fence:
+    """Topics that are deleted, with all that is below their znodes, and their configs."""
+    return Fence(context.epoch_version)
+
+
+@seam("controller.fence-deletion-markers")
+def fence_of_deletion_markers(context: Context) -> Fence:
+    """The markers that ask for the deletion of a topic."""
+    return Fence(context.epoch_version)
+
+
+@seam("controller.fence-notifications")
+def fence_of_notifications(context: Context) -> Fence:
+    """What asked for something, and is deleted when it has been done: notifications, preferred elections, reassignments."""
+    return Fence(context.epoch_version)
+
+
+@seam("controller.fence-producer-ids")
+def fence_of_producer_ids(context: Context) -> Fence:
+    """The last block of producer ids. Kafka's is not fenced, and compares the znode's version only."""
     return Fence(context.epoch_version)

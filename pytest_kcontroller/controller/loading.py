@@ -10,10 +10,12 @@ from dataclasses import replace
 from pytest_kcontroller.controller.fences import fence_of_topics
 from pytest_kcontroller.controller.term import Term
 from pytest_kcontroller.model.cluster import Broker, TopicState
+from pytest_kcontroller.model.turns import Breather
 from pytest_kcontroller.runtime.holds import BEFORE_TOPIC_WRITE
 from pytest_kcontroller.zookeeper.session import SetData
 from pytest_kcontroller.zookeeper.znodes import (
     BROKER_IDS,
+    DELETE_TOPICS,
     TOPICS,
     CorruptZnodeError,
     broker_of,
@@ -52,6 +54,18 @@ async def topic_names(term: Term) -> Sequence[str]:
     return children.names if children else ()
 
 
+async def topics_to_delete(term: Term) -> Sequence[str]:
+    """The names of the topics that somebody wants to be deleted; new ones are watched."""
+    children = await term.store.children(DELETE_TOPICS, watch=True)
+    return children.names if children else ()
+
+
+async def existing_topics(term: Term, names: Sequence[str]) -> list[str]:
+    """Those of `names` that have a znode, whatever it holds."""
+    nodes = await term.store.get_many([topic_path(name) for name in names])
+    return [name for name, node in zip(names, nodes, strict=True) if node is not None]
+
+
 async def read_topics(term: Term, names: Sequence[str]) -> list[TopicState]:
     """Those of `names` that can be read; each is watched. Gives an id to topics that have none (KIP-516).
 
@@ -59,6 +73,7 @@ async def read_topics(term: Term, names: Sequence[str]) -> list[TopicState]:
     """
     topics: list[TopicState] = []
     without_id: list[TopicState] = []
+    breather = Breather()
     nodes = await term.store.get_watched([topic_path(name) for name in names])
     for name, node in zip(names, nodes, strict=True):
         if node is None:
@@ -72,6 +87,7 @@ async def read_topics(term: Term, names: Sequence[str]) -> list[TopicState]:
             topic = replace(topic, topic_id=_new_id(name, node.stat.czxid))
             without_id.append(topic)
         topics.append(topic)
+        await breather.after(len(topic.partitions))
     if without_id:
         await term.runtime.holds.reach(BEFORE_TOPIC_WRITE)
         # Any version: a blind overwrite behind the fence, as Kafka's.

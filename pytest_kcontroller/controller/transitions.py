@@ -54,11 +54,18 @@ REPLICA_FROM: Final[Mapping[ReplicaState, frozenset[ReplicaState]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionTransition:
-    """`cause` is Kafka's name of the event that wants it; `election` says how a leader is found on the way to Online."""
+    """`cause` is Kafka's name of the event that wants it; `election`, how a leader is found, is needed for Online."""
 
     target: PartitionState
     cause: str
-    election: ElectionReason = ElectionReason.OFFLINE
+    election: ElectionReason | None = None
+    unclean: bool = False
+    """An admin wants a leader from outside the ISR if no member of it is live, whatever the configuration says."""
+
+    def __post_init__(self) -> None:
+        """Kafka's own argument check, since 1.1: before, a missing selector left the partition as it was."""
+        if self.target is PartitionState.ONLINE and self.election is None:
+            raise ValueError(f"{self.cause}: a partition becomes {self.target} only by an election, and none is named")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +81,8 @@ class Why(StrEnum):
 
     ILLEGAL = "it cannot go there from its state"
     NO_LEADER = "no replica may lead it"
+    LEADS = "it is the leader"
+    NO_CONFIG = "the configuration of its topic cannot be read, so nobody knows whether an unclean election is allowed"
     NO_STATE = "its state is unknown: there is no znode of it, or none that can be read"
     VANISHED = "its state znode is gone"
     EXISTS = "its state znode is there already"

@@ -1,1 +1,1 @@
-"""Frozen values that every layer shares. Nothing here does I/O or imports anything of ours."""
+"""Frozen values that every layer shares, and long work in turns. Nothing here does I/O or imports anything of ours."""

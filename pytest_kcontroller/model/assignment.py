@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import islice
 
 from pytest_kcontroller.errors import UsageError
@@ -70,7 +71,64 @@ class InvalidReplicationFactorError(AssignmentError):
     code = "InvalidReplicationFactor"
 
 
-class PartialRacksError(AssignmentError):
-    """Some brokers have a rack and some do not."""
+class AdminOperationError(AssignmentError):
+    """What Kafka has no better name for."""
 
     code = "AdminOperation"
+
+
+class PartialRacksError(AdminOperationError):
+    """Some brokers have a rack and some do not."""
+
+
+class InvalidReplicaAssignmentError(AssignmentError):
+    code = "InvalidReplicaAssignment"
+
+
+class BrokerNotAvailableError(AssignmentError):
+    code = "BrokerNotAvailable"
+
+
+class RackMode(StrEnum):
+    """What becomes of racks when replicas are placed (org.apache.kafka.admin.RackAwareMode)."""
+
+    ENFORCED = "Enforced"
+    """Some brokers with a rack and some without are an error: Kafka's tools."""
+    SAFE = "Safe"
+    """Then racks are ignored: the request CreateTopics, and topics that are made by themselves."""
+    DISABLED = "Disabled"
+    """Racks are ignored."""
+
+
+def assignable_brokers(
+    racks: Mapping[int, str | None], mode: RackMode = RackMode.ENFORCED, *, only: Collection[int] | None = None
+) -> tuple[AssignableBroker, ...]:
+    """The brokers that replicas may be placed on, by id; `racks` is what is registered, `only` some of them.
+
+    Raises PartialRacksError. Source: kafka.zk.AdminZkClient.getBrokerMetadatas (3.9).
+    """
+    ids = sorted(racks if only is None else (broker for broker in racks if broker in only))
+    without = [broker for broker in ids if racks[broker] is None]
+    partial = 0 < len(without) < len(ids)
+    if partial and mode is RackMode.ENFORCED:
+        raise PartialRacksError(
+            f"brokers without a rack: {without}", hint="give every broker a rack, or place replicas without racks"
+        )
+    ignored = partial or mode is RackMode.DISABLED
+    return tuple(AssignableBroker(broker, None if ignored else racks[broker]) for broker in ids)
+
+
+def check_request(request: AssignmentRequest) -> None:
+    """Kafka's checks, in Kafka's order (org.apache.kafka.admin.AdminUtils.assignReplicasToBrokers)."""
+    if request.partitions <= 0:
+        raise InvalidPartitionsError(f"{request.partitions} partitions are asked for", hint="ask for at least 1")
+    if request.replication_factor <= 0:
+        raise InvalidReplicationFactorError(
+            f"a replication factor of {request.replication_factor} is asked for", hint="ask for at least 1"
+        )
+    if request.replication_factor > len(request.brokers):
+        raise InvalidReplicationFactorError(
+            f"a replication factor of {request.replication_factor} needs as many brokers; there are "
+            f"{len(request.brokers)}",
+            hint="start more brokers or ask for fewer replicas",
+        )

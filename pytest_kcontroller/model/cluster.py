@@ -1,7 +1,7 @@
 """Brokers, partitions and who leads them.
 
-Sentinels are Kafka's: no leader -1, leader of a topic that is being deleted -2 (only in UpdateMetadata), initial
-leader epoch 0, unknown epoch -1.
+Sentinels are Kafka's: no leader -1, leader of a topic that is being deleted -2 (only in UpdateMetadata), leader
+epoch in a StopReplica for such a topic -2, initial epochs 0, unknown epoch -1.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ from pytest_kcontroller.model.values import maker, value
 
 NO_LEADER = -1
 LEADER_DURING_DELETE = -2
+EPOCH_DURING_DELETE = -2
 INITIAL_LEADER_EPOCH = 0
+INITIAL_PARTITION_EPOCH = 0
 UNKNOWN_EPOCH = -1
+MOST_EPOCH = 2**31 - 1
 
 MOST_PORT = 65_535
 _ADDRESS = re.compile(r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)\]|(?P<name>[\w.-]+)):(?P<port>[0-9]{1,5})")
@@ -69,9 +72,33 @@ class Assignment:
     removing: tuple[int, ...] = ()
 
     @property
+    def reassigning(self) -> bool:
+        return bool(self.adding or self.removing)
+
+    @property
     def target(self) -> tuple[int, ...]:
         """The replicas after the reassignment: without the removing ones."""
         return tuple(r for r in self.replicas if r not in self.removing)
+
+    @property
+    def origin(self) -> tuple[int, ...]:
+        """The replicas before it, in the order in which they stand now: without the adding ones."""
+        return tuple(r for r in self.replicas if r not in self.adding)
+
+    def reassigned_to(self, target: tuple[int, ...]) -> Assignment:
+        """On the way to `target` from where it began; to `origin`, it is cancelled (ReplicaAssignment.reassignTo)."""
+        origin = self.origin
+        replicas = tuple(dict.fromkeys(target + origin))
+        return Assignment(
+            replicas,
+            adding=tuple(r for r in replicas if r not in origin),
+            removing=tuple(r for r in replicas if r not in target),
+        )
+
+    def without(self, replica: int) -> Assignment:
+        """A replica that is no more (ReplicaAssignment.removeReplica)."""
+        kept = ([r for r in replicas if r != replica] for replicas in (self.replicas, self.adding, self.removing))
+        return Assignment(*map(tuple, kept))
 
 
 @value(frozen=True, slots=True, kw_only=True)
@@ -82,8 +109,19 @@ class LeaderAndIsr:
     leader_epoch: int
     isr: tuple[int, ...]
     controller_epoch: int
-    partition_epoch: int = 0
+    partition_epoch: int = INITIAL_PARTITION_EPOCH
     recovering: bool = False
+
+    def during_delete(self) -> LeaderAndIsr:
+        """What brokers are told of it once its topic is to be deleted (Kafka: LeaderAndIsr.duringDelete)."""
+        return make_state(
+            leader=LEADER_DURING_DELETE,
+            leader_epoch=INITIAL_LEADER_EPOCH,
+            isr=self.isr,
+            controller_epoch=self.controller_epoch,
+            partition_epoch=INITIAL_PARTITION_EPOCH,
+            recovering=False,
+        )
 
     def at(self, partition_epoch: int) -> LeaderAndIsr:
         """The same, in another version of the znode. Spelled out: dataclasses.replace takes three times as long."""
@@ -95,6 +133,25 @@ class LeaderAndIsr:
             partition_epoch=partition_epoch,
             recovering=self.recovering,
         )
+
+    def by(self, controller_epoch: int) -> LeaderAndIsr:
+        """The same, for which another controller stands."""
+        if self.controller_epoch == controller_epoch:
+            return self
+        return make_state(
+            leader=self.leader,
+            leader_epoch=self.leader_epoch,
+            isr=self.isr,
+            controller_epoch=controller_epoch,
+            partition_epoch=self.partition_epoch,
+            recovering=self.recovering,
+        )
+
+
+def next_epoch(epoch: int) -> int:
+    """Of a leader or a controller. Kafka's epochs are Ints of Scala: the one after 2147483647 is -2147483648, which whoever
+    knows the one before takes for an old one."""
+    return epoch + 1 if epoch < MOST_EPOCH else -MOST_EPOCH - 1
 
 
 make_state = maker(LeaderAndIsr)

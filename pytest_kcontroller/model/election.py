@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from types import MappingProxyType
 
 from pytest_kcontroller.model.cluster import Assignment
@@ -24,6 +24,15 @@ class ElectionReason(StrEnum):
     """The first replica shall lead again."""
     CONTROLLED_SHUTDOWN = "controlled_shutdown"
     """A broker asked to be relieved before it stops."""
+
+
+class ElectionType(IntEnum):
+    """What an admin can ask for; the numbers are those of the wire (org.apache.kafka.common.ElectionType)."""
+
+    PREFERRED = 0
+    """The first replica shall lead."""
+    UNCLEAN = 1
+    """Any live replica shall lead, where nobody does: records that only the in-sync ones have are lost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +105,7 @@ class PartitionView:
     unclean_allowed: bool
     """Whether a leader may come from outside the ISR if no member of it is live."""
     brokers: BrokerTable
+    """Those whose log directory with this partition has failed are not among them."""
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
@@ -103,8 +113,25 @@ class PartitionView:
 
 @dataclass(frozen=True, slots=True)
 class LeaderChoice:
-    """A selector's answer. `recipients` are the brokers to be told; None: the rule of the reason."""
+    """A selector's answer. `recipients` are the brokers to be told; None: the rule of the reason (`told`)."""
 
     leader: int
     isr: tuple[int, ...]
     recipients: tuple[int, ...] | None = None
+
+
+def told(assignment: Assignment, brokers: BrokerTable, reason: ElectionReason) -> tuple[int, ...]:
+    """The rule of the reason (kafka.controller.Election): who gets a LeaderAndIsr of the new leader, in the replicas' order.
+
+    Targets of a reassignment, and the replicas of a preferred election, are named whether they are registered or not: who is
+    not gets no request.
+    """
+    match reason:
+        case ElectionReason.OFFLINE:
+            return tuple(replica for replica in assignment.replicas if brokers.live(replica))
+        case ElectionReason.REASSIGNED:
+            return assignment.target
+        case ElectionReason.PREFERRED:
+            return assignment.replicas
+        case ElectionReason.CONTROLLED_SHUTDOWN:
+            return tuple(replica for replica in assignment.replicas if brokers.registered(replica))

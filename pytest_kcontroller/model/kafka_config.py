@@ -28,6 +28,8 @@ class KafkaSetting(Generic[Value]):
     help: str
     readers: tuple[str, ...]
     """The modules of pytest_kcontroller that ask for it."""
+    dynamic: bool = False
+    """It can be changed while nodes run: /config/topics and /config/brokers (KIP-226)."""
     kafka_default: Value | None = None
     """Kafka's own (kafka.server.KafkaConfig, 3.9), where ours is another one."""
 
@@ -52,8 +54,47 @@ class KafkaSetting(Generic[Value]):
 UNCLEAN_LEADER_ELECTION = KafkaSetting(
     name="unclean.leader.election.enable",
     default=False,
+    dynamic=True,
     help="a replica that is not in sync may lead if no other one is alive",
-    readers=("controller.controller",),
+    readers=("controller.term",),
+)
+DELETE_TOPIC = KafkaSetting(
+    name="delete.topic.enable",
+    default=True,
+    help="topics are deleted when somebody asks for it; `false`: the request is removed, and the topic stays",
+    readers=("broker.clients.delete_topics", "controller.topic_deletion", "controller.events.topic_deletion"),
+)
+AUTO_LEADER_REBALANCE = KafkaSetting(
+    name="auto.leader.rebalance.enable",
+    default=False,
+    kafka_default=True,
+    help="leaders go back to the first replicas of their partitions by themselves, for the first time 5 s after a "
+    "controller was elected. Off here: a leader changes only when a test or a campaign makes it change",
+    readers=("controller.events.auto_preferred_replica_leader_election",),
+)
+LEADER_IMBALANCE_PER_BROKER_PERCENTAGE = KafkaSetting(
+    name="leader.imbalance.per.broker.percentage",
+    default=10,
+    help="that happens if others lead more than so many percent of the partitions that prefer a broker",
+    readers=("controller.events.auto_preferred_replica_leader_election",),
+)
+LEADER_IMBALANCE_CHECK_INTERVAL_SECONDS = KafkaSetting(
+    name="leader.imbalance.check.interval.seconds",
+    default=300,
+    help="how long the controller waits before it looks again",
+    readers=("controller.events.auto_preferred_replica_leader_election",),
+)
+NUM_PARTITIONS = KafkaSetting(
+    name="num.partitions",
+    default=1,
+    help="how many partitions a topic gets that a client creates without saying so",
+    readers=("broker.clients.create_topics",),
+)
+DEFAULT_REPLICATION_FACTOR = KafkaSetting(
+    name="default.replication.factor",
+    default=1,
+    help="how many replicas those get",
+    readers=("broker.clients.create_topics",),
 )
 CONTROLLED_SHUTDOWN = KafkaSetting(
     name="controlled.shutdown.enable",
@@ -90,6 +131,12 @@ ZOOKEEPER_CONNECTION_TIMEOUT_MS = KafkaSetting(
 
 KAFKA_CONFIG: tuple[KafkaSetting[Any], ...] = (
     UNCLEAN_LEADER_ELECTION,
+    DELETE_TOPIC,
+    AUTO_LEADER_REBALANCE,
+    LEADER_IMBALANCE_PER_BROKER_PERCENTAGE,
+    LEADER_IMBALANCE_CHECK_INTERVAL_SECONDS,
+    NUM_PARTITIONS,
+    DEFAULT_REPLICATION_FACTOR,
     CONTROLLED_SHUTDOWN,
     CONTROLLED_SHUTDOWN_TRIES,
     CONTROLLED_SHUTDOWN_BACKOFF_MS,
@@ -97,6 +144,7 @@ KAFKA_CONFIG: tuple[KafkaSetting[Any], ...] = (
     ZOOKEEPER_CONNECTION_TIMEOUT_MS,
 )
 """All of them, in the order of the docs."""
+DYNAMIC = tuple(setting for setting in KAFKA_CONFIG if setting.dynamic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,5 +177,6 @@ def docs_table() -> str:
         default = f"`{str(setting.default).lower()}`"
         if setting.kafka_default is not None:
             default += f" (Kafka: {setting.kafka_default})"
-        lines.append(f"| `{setting.name}` | {setting.takes} | {default} | {setting.help} |")
+        what = setting.help + ("; can be changed while nodes run" if setting.dynamic else "")
+        lines.append(f"| `{setting.name}` | {setting.takes} | {default} | {what} |")
     return "\n".join(lines) + "\n"

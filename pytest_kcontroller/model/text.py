@@ -6,6 +6,7 @@ cannot even say what they are. All of it goes through here before it is written 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -56,3 +57,11 @@ def one_of_many(value: Any) -> str:
     """The same where other values stand beside it: a list in brackets."""
     several = isinstance(value, (list, tuple))
     return f"[{', '.join(map(one_of_many, value))}]" if several else in_words(value)
+
+
+def json_or_none(data: Any) -> Any:
+    """What a JSON text of others says; None: it is none (bytes that are no text, brackets in brackets without an end)."""
+    try:
+        return json.loads(data)
+    except (TypeError, ValueError, RecursionError):
+        return None

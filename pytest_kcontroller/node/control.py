@@ -1,9 +1,15 @@
 """The control socket of a node: a Unix socket, one JSON object a line each way. For harnesses, not for clients.
 
     {"cmd": "status"}               {"ok": true, "node": 0, "active": true, "epoch": 3, ...}   see NodeReport
+    {"cmd": "catch-up"}             as status, after a round trip to ZooKeeper: watches that came meanwhile are pending
     {"cmd": "hold", "point": P}     {"ok": true}
     {"cmd": "release", "point": P}  {"ok": true}
+    {"cmd": "lose", "point": P, "count": 1}   {"ok": true}: so many answers at P are lost
+    {"cmd": "close-session"}        {"ok": true}: it is being closed, and another one opened
+    {"cmd": "jump", "by_ms": 3600000}   {"ok": true}: so much later it is, for this node
     {"cmd": "metadata"}             {"ok": true, "metadata": {...}}
+    {"cmd": "metrics"}              {"ok": true, "metrics": {...}}: what its controller counts, by Kafka's names
+    {"cmd": "link", "node": "3", "plane": "control", "address": "HOST:PORT"}   {"ok": true}: a node that joins is there
     anything else                   {"ok": false, "error": "..."}
 
 It works whatever state ZooKeeper and the network are in, since it needs neither.
@@ -20,8 +26,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pytest_kcontroller.errors import EnvironmentFailure, UsageError
+from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.runtime.holds import Holds, UnknownHoldPointError
 
+CATCH_UP = "catch-up"
 LONGEST_LINE = 64 * 1024 * 1024
 LONGEST_PATH = 100
 """A Unix socket's path must fit into 108 bytes on Linux, 104 elsewhere."""
@@ -29,12 +37,16 @@ LONGEST_PATH = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeReport:
-    """What a node says of itself. Session id and password are in hexadecimal; the session is "0x0" when there is none."""
+    """What a node says of itself. Session id and password are in hexadecimal; the session is "0x0" when there is none.
+    `pending` is what its controller has yet to do: events, and requests that are not answered. `waiting` are the hold points
+    at which a task waits, `armed` those at which one would, or an answer would be lost.
+    """
 
     node: int
     active: bool
     epoch: int
     phase: str
+    pending: int
     session: str
     password: str
     session_state: str
@@ -42,18 +54,25 @@ class NodeReport:
     address: str
     broker_epoch: int
     waiting: tuple[str, ...]
+    armed: tuple[str, ...]
     leads: int
+    wall_ms: int
 
     def to_json(self) -> dict[str, object]:
         record: dict[str, object] = {name: getattr(self, name) for name in self.__slots__}
-        return record | {"waiting": list(self.waiting)}
+        return record | {"waiting": list(self.waiting), "armed": list(self.armed)}
 
 
 class Reporting(Protocol):
     """What the socket needs of a node."""
 
     def report(self) -> NodeReport: ...
+    async def caught_up(self) -> NodeReport: ...
     def metadata(self) -> dict[str, object]: ...
+    def close_session(self) -> None: ...
+    def jump(self, by_ms: int) -> None: ...
+    def metrics(self) -> dict[str, object]: ...
+    def add_link(self, broker: int, plane: str, address: Address) -> None: ...
 
 
 class ControlError(EnvironmentFailure):
@@ -65,11 +84,17 @@ class ControlServer:
 
     def __init__(self, path: Path, node: Reporting, holds: Holds) -> None:
         self._path = path
+        self._node = node
         self._commands: Mapping[str, Callable[[Mapping[str, Any]], dict[str, object]]] = {
             "status": lambda _: node.report().to_json(),
             "metadata": lambda _: {"metadata": node.metadata()},
+            "metrics": lambda _: {"metrics": node.metrics()},
             "hold": self._hold,
             "release": self._release,
+            "lose": self._lose,
+            "jump": self._jump,
+            "link": self._link,
+            "close-session": self._close_session,
         }
         self._holds = holds
         self._server: asyncio.Server | None = None
@@ -100,7 +125,7 @@ class ControlServer:
         self._clients.append(writer)
         try:
             while line := await reader.readline():
-                writer.write(json.dumps(self._answer(line), separators=(",", ":")).encode() + b"\n")
+                writer.write(json.dumps(await self._answer(line), separators=(",", ":")).encode() + b"\n")
                 await writer.drain()
         except (OSError, ValueError):  # gone, or a line without an end
             return
@@ -116,12 +141,34 @@ class ControlServer:
         self._holds.release(_point(command))
         return {}
 
-    def _answer(self, line: bytes) -> dict[str, object]:
+    def _lose(self, command: Mapping[str, Any]) -> dict[str, object]:
+        """Raises ValueError."""
+        self._holds.lose(_point(command), int(str(command.get("count", 1))))
+        return {}
+
+    def _close_session(self, _: Mapping[str, Any]) -> dict[str, object]:
+        self._node.close_session()
+        return {}
+
+    def _jump(self, command: Mapping[str, Any]) -> dict[str, object]:
+        """Raises ValueError."""
+        self._node.jump(int(str(command.get("by_ms"))))
+        return {}
+
+    def _link(self, command: Mapping[str, Any]) -> dict[str, object]:
+        """Raises ValueError."""
+        address = Address.parse(str(command.get("address")))
+        self._node.add_link(int(str(command.get("node"))), str(command.get("plane")), address)
+        return {}
+
+    async def _answer(self, line: bytes) -> dict[str, object]:
         try:
             command = json.loads(line)
-            handle = self._commands.get(str(command.get("cmd"))) if isinstance(command, dict) else None
-            if handle is None:
-                return {"ok": False, "error": f"the commands are: {', '.join(self._commands)}"}
+            name = str(command.get("cmd")) if isinstance(command, dict) else ""
+            if name == CATCH_UP:
+                return {"ok": True, **(await self._node.caught_up()).to_json()}
+            if (handle := self._commands.get(name)) is None:
+                return {"ok": False, "error": f"the commands are: {', '.join([*self._commands, CATCH_UP])}"}
             return {"ok": True, **handle(command)}
         except (ValueError, UnknownHoldPointError) as bad:
             return {"ok": False, "error": str(bad)}

@@ -8,32 +8,49 @@ epoch), and only then is there a new election.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from pytest_kcontroller.broker.broker import BrokerHalf
+from pytest_kcontroller.broker.clients.side import ClientSide
+from pytest_kcontroller.broker.handlers import OLDEST
 from pytest_kcontroller.broker.registration import prepare_cluster, register
 from pytest_kcontroller.broker.shutdown import ShutdownLimits
 from pytest_kcontroller.controller.controller import Controller
 from pytest_kcontroller.errors import EnvironmentFailure, UsageError
+from pytest_kcontroller.model.assignment import AssignmentRequest
 from pytest_kcontroller.model.cluster import Address, Broker
-from pytest_kcontroller.model.history import BrokerControlledShutdown, NodeStarted, NodeStopping, ZkState
+from pytest_kcontroller.model.history import (
+    BrokerControlledShutdown,
+    NodeRefusedRequest,
+    NodeStarted,
+    NodeStopping,
+    StrategyBadAnswer,
+    ZkState,
+)
 from pytest_kcontroller.model.kafka_config import CONTROLLER_SOCKET_TIMEOUT_MS, ZOOKEEPER_CONNECTION_TIMEOUT_MS
 from pytest_kcontroller.node.control import NodeReport
+from pytest_kcontroller.node.requests import with_faults
 from pytest_kcontroller.node.settings import NodeSettings
 from pytest_kcontroller.plugin.manager import Plugins
 from pytest_kcontroller.runtime.nursery import Nursery
 from pytest_kcontroller.runtime.ports import Listening, Runtime, Stream
-from pytest_kcontroller.wire.server import serve
+from pytest_kcontroller.wire.server import Service, serve
 from pytest_kcontroller.zookeeper.session import (
+    Exists,
     SessionEvent,
     SessionExpiredError,
     SessionState,
     StateEvent,
+    ZkError,
     ZkSession,
 )
 from pytest_kcontroller.zookeeper.store import Store
+from pytest_kcontroller.zookeeper.znodes import CONTROLLER
 
+CONTROL_PLANE, CLIENT_PLANE = "control", "client"
 CLOSE_S = 2.0
 """How long a node that ends waits for ZooKeeper to close its session, before it leaves that to the timeout."""
 
@@ -43,13 +60,14 @@ class Node:
 
     def __init__(self, runtime: Runtime, settings: NodeSettings, plugins: Plugins) -> None:
         self._runtime, self._settings = runtime, settings
+        self._links = dict(settings.links)
         self._listen_at = _address(settings.listen, "listen")
         self._advertised = None if settings.advertise is None else _address(settings.advertise, "advertise")
         self._broker = BrokerHalf(
             settings.node_id,
             transport=runtime.transport,
             record=runtime.record,
-            address_of=lambda broker: settings.link(str(broker), "control"),
+            address_of=lambda broker: self._link(broker, CONTROL_PLANE),
             request_timeout_us=CONTROLLER_SOCKET_TIMEOUT_MS.of(settings.config) * 1000,
         )
         self._controller = Controller(
@@ -58,19 +76,43 @@ class Node:
             settings.config,
             plugins.selectors_for(settings.selectors),
             plugins.selectors_for({}),
-            lambda broker: settings.link(str(broker), "control"),
+            lambda broker: self._link(broker, CONTROL_PLANE),
             plugin_limit_s=settings.plugin_limit_s,
         )
+        self._clients = self._broker.clients = self._client_side(plugins)
         self._limits = ShutdownLimits.of(settings.config)
         self._stopping = False
         self._farewell: asyncio.Timeout | None = None
         """The time that is left for a controlled shutdown, while there is one."""
         self._start_limit_s = ZOOKEEPER_CONNECTION_TIMEOUT_MS.of(settings.config) / 1000
         self._session: ZkSession | None = None
+        self._heard = 0
+        """How many watch events have come."""
         self._ended = asyncio.Event()
         self._registered = asyncio.Event()
         self._address = self._listen_at
         self._phase = "connecting"
+
+    def _client_side(self, plugins: Plugins) -> ClientSide:
+        settings, rng, record = self._settings, self._runtime.rng, self._runtime.record
+        draw = rng.stream("assignment").randrange
+        limit_s = settings.plugin_limit_s
+        assigner = plugins.assigner(settings.assignment, draw, limit_s=limit_s, where="setting `assignment`")
+
+        def assign(topic: str, request: AssignmentRequest) -> Mapping[int, tuple[int, ...]]:
+            assigned = assigner.assign(request)
+            if assigned.bad_answer is not None:
+                record(StrategyBadAnswer(plugin=assigned.by, topic=topic, why=assigned.bad_answer))
+            return assigned.replicas
+
+        return ClientSide(
+            state=self._broker.state,
+            config=settings.config,
+            address_of=lambda broker: self._link(broker, CLIENT_PLANE),
+            active=lambda: self._controller.active,
+            assign=assign,
+            draw=rng.stream("topic-ids").randrange,
+        )
 
     async def live(self, pid: int, ready: Callable[[Address], None]) -> None:
         """`run`, with its beginning and its end in the history."""
@@ -157,8 +199,10 @@ class Node:
         while True:
             try:
                 self._phase = "registering"
-                await prepare_cluster(store, self._runtime.disk, self._runtime.rng, self._settings.node_id)
+                disk, rng, node = self._runtime.disk, self._runtime.rng, self._settings.node_id
+                self._clients.cluster_id = await prepare_cluster(store, disk, rng, node)
                 epoch = await self._register(store, previous)
+                self._clients.store = store
                 self._broker.registered(epoch)
                 self._registered.set()
                 self._phase = "running"
@@ -170,6 +214,7 @@ class Node:
             except SessionExpiredError:
                 await self._ended.wait()
             self._phase = "expired"
+            self._clients.store = None
             await self._controller.on_session_expired()
             previous = store.session.session_id
             self._phase = "connecting"
@@ -185,6 +230,8 @@ class Node:
                 if event.state in (SessionState.EXPIRED, SessionState.CLOSED):
                     ended.set()
                     self._end_farewell()
+            else:
+                self._heard += 1
             if ended is self._ended:
                 self._controller.on_zookeeper_event(event)
 
@@ -203,11 +250,15 @@ class Node:
 
         Kafka starts to process requests then, too (kafka.server.KafkaServer.startup).
         """
-        handlers = {**self._broker.handlers(), **self._controller.handlers()}
+        service = Service(
+            handlers=with_faults({**self._broker.handlers(), **self._controller.handlers()}, self._runtime.holds),
+            oldest=OLDEST,
+            refused=lambda why: self._runtime.record(NodeRefusedRequest(why=why)),
+        )
 
         async def serve_one(stream: Stream) -> None:
             await self._registered.wait()
-            await serve(stream, handlers)
+            await serve(stream, service)
 
         try:
             listening = await self._runtime.transport.listen(self._listen_at, serve_one)
@@ -240,6 +291,11 @@ class Node:
         except TimeoutError:
             return
 
+    def close_session(self) -> None:
+        """In the background, as a client that is stopped does; the node opens another one."""
+        if self._session is not None:
+            self._session.abandon()
+
     def report(self) -> NodeReport:
         """What the node says of itself. A session that has ended is none."""
         session = self._session
@@ -250,6 +306,7 @@ class Node:
             active=self._controller.active,
             epoch=self._controller.epoch,
             phase=self._controller.phase if self._phase == "running" else self._phase,
+            pending=self._controller.pending,
             session=hex(session.session_id) if session is not None else "0x0",
             password=session.password.hex() if session is not None else "",
             session_state=session.state.value if session is not None else "none",
@@ -257,8 +314,37 @@ class Node:
             address=str(self._address),
             broker_epoch=self._broker.state.broker_epoch,
             waiting=self._runtime.holds.waiting,
+            armed=self._runtime.holds.armed,
             leads=self._broker.state.replicas.led,
+            wall_ms=self._runtime.clock.wall_ms(),
         )
+
+    async def caught_up(self) -> NodeReport:
+        """Once ZooKeeper has answered in its session: the watches that had fired by now came before that, and count as
+        pending, as what they put may have been handled meanwhile."""
+        before, session = self._heard, self._session
+        if session is not None:
+            with contextlib.suppress(ZkError):
+                await session.submit(Exists(CONTROLLER))
+        report = self.report()
+        return replace(report, pending=report.pending + self._heard - before)
+
+    def _link(self, broker: int, plane: str) -> Address | None:
+        """The proxy in front of it, or None: go straight."""
+        text = self._links.get(f"{broker}/{plane}")
+        return None if text is None else Address.parse(text)
+
+    def add_link(self, broker: int, plane: str, address: Address) -> None:
+        """A node that joins is reached there, from now on."""
+        self._links[f"{broker}/{plane}"] = str(address)
+
+    def metrics(self) -> dict[str, object]:
+        """See Controller.metrics."""
+        return self._controller.metrics()
+
+    def jump(self, by_ms: int) -> None:
+        """Its wall clock does."""
+        self._runtime.clock.jump(by_ms)
 
     def metadata(self) -> dict[str, object]:
         """What UpdateMetadata said, for comparisons between nodes."""

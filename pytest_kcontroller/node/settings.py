@@ -41,6 +41,8 @@ class NodeSettings:
     plugin_limit_s: float = LIMIT_S
     """So long a plugin may take for the answers of one batch, in real time."""
     mutant: str | None = None
+    kafka_compat: tuple[str, ...] = ()
+    """Mutants that are Kafka 3.9's own behaviour."""
     seed: int = 0
     directory: str = "."
     """The node's own directory (its disk)."""
@@ -84,7 +86,8 @@ class NodeSettings:
         """Raises UsageError that names the file and the key."""
         try:
             value = json.loads(path.read_text(encoding="utf-8"))
-            value["plugins"] = tuple(value.get("plugins", ()))
+            for names in ("plugins", "kafka_compat"):
+                value[names] = tuple(value.get(names, ()))
             return cls(**value)
         except UsageError as bad:
             raise UsageError(bad.what, where=f"{path}: {bad.where}", hint=bad.hint) from None

@@ -11,12 +11,15 @@ import difflib
 import hashlib
 import importlib
 import importlib.metadata
+import importlib.util
 import os
 import pkgutil
+import shlex
+import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Generic, TypeVar
@@ -27,7 +30,8 @@ from pytest_kcontroller import hookspecs
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.hookspecs import PROJECT, AssignmentStrategy, LeaderSelector
 from pytest_kcontroller.model.election import ElectionReason
-from pytest_kcontroller.runtime.seams import Mutant
+from pytest_kcontroller.plugin.assigning import STOCK_STRATEGY, Assigner
+from pytest_kcontroller.seams import Mutant
 
 STOCK = "kcontroller_plugins"
 ENTRY_POINT_GROUP = "kcontroller"
@@ -116,12 +120,25 @@ class Plugins:
             for reason in ElectionReason
         }
 
+    def assigner(self, choice: Choice, draw: Callable[[int], int], *, limit_s: float, where: str = "") -> Assigner:
+        """Asks the strategy that `choice` names; `limit_s` is of real time. Raises UsageError."""
+        strategy = self.assignments.make(choice, where=where)
+        return Assigner(strategy, self.assignments.make(STOCK_STRATEGY), draw, limit_s=limit_s)
+
     def mutant(self, name: str | None, *, where: str = "") -> Mutant | None:
         """None for None."""
         if name is None:
             return None
         mutant: Mutant = self.mutants.get(name, where=where)
         return mutant
+
+    def kafkas(self, names: Sequence[str], *, where: str = "") -> tuple[Mutant, ...]:
+        """The mutants of these names, of which each has to be Kafka's own behaviour. Raises UsageError."""
+        there = [name for name in self.mutants.names if self.mutants.get(name).kafkas]
+        for name in names:
+            if name not in there:
+                raise UsageError(f"{name!r} is nothing that Kafka 3.9 does", where=where, hint=nearest(name, there))
+        return tuple(self.mutants.get(name) for name in dict.fromkeys(names))
 
     def offered(self, hook: str) -> list[tuple[str, Any]]:
         """(plugin, offer) of this hook, plugin by plugin, so that an error can name the plugin. Raises UsageError."""
@@ -165,10 +182,14 @@ def _of_module(name: str, origin: str) -> Source:
 
 
 def _import(name: str) -> ModuleType:
+    _extend_path()
+    return importlib.import_module(name)
+
+
+def _extend_path() -> None:
     for entry in os.environ.get(PATH_VARIABLE, "").split(os.pathsep):
         if entry and entry not in sys.path:
             sys.path.append(entry)
-    return importlib.import_module(name)
 
 
 def child_environment() -> dict[str, str]:
@@ -177,9 +198,37 @@ def child_environment() -> dict[str, str]:
     return {PATH_VARIABLE: os.pathsep.join(entries)}
 
 
+def typed(command: Sequence[str], modules: Sequence[str]) -> str:
+    """The command as it is typed in a shell: before it stands what it needs to find these modules as this process does."""
+    return _environment_for(tuple(modules)) + shlex.join(command)
+
+
+@cache
+def _environment_for(modules: tuple[str, ...]) -> str:
+    """`PYTHONPATH=/project `, or empty. A Python that is newly started is asked what it finds without."""
+    names = sorted({name.partition(".")[0] for name in modules})
+    if not names:
+        return ""
+    program = "import importlib.util as u, sys; print(*[n for n in sys.argv[1:] if u.find_spec(n) is None])"
+    asked = subprocess.run([sys.executable, "-P", "-c", program, *names], capture_output=True, text=True, check=False)
+    _extend_path()
+    found = filter(None, map(importlib.util.find_spec, asked.stdout.split()))
+    folders = [str(Path(spec.origin).parents[bool(spec.submodule_search_locations)]) for spec in found if spec.origin]
+    if not folders:
+        return ""
+    already = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    return f"PYTHONPATH={shlex.quote(os.pathsep.join(dict.fromkeys([*folders, *already])))} "
+
+
 def versions(modules: Sequence[str] = ()) -> dict[str, str]:
     """Of every plugin that is not stock: that of its distribution; of a module that belongs to none what it says itself
     (`__version__`), else `sha256:` and the beginning of that of its file."""
+    return dict(_versions(tuple(modules)))
+
+
+@cache
+def _versions(modules: tuple[str, ...]) -> dict[str, str]:
+    """Once per process: it looks through all that is installed, and what is imported stays as it is."""
     found = {}
     for point in importlib.metadata.entry_points(group=ENTRY_POINT_GROUP):
         found[point.name] = "unknown" if point.dist is None else f"{point.dist.name} {point.dist.version}"

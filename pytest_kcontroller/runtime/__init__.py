@@ -3,7 +3,6 @@
 ports       what a runtime gives: clock, rng, ZooKeeper, transport, disk, holds, recorder
 nursery     ordered tasks (asyncio's own sets are ordered by address)
 holds       named places where a task can be made to wait
-seams       named replaceable steps, and mutants that replace them
 real        the real runtime: asyncio, kazoo, sockets, files
 scheduler   one event loop per simulated process on one clock
 """

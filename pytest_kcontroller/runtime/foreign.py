@@ -14,18 +14,20 @@ import ctypes
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextvars import copy_context
 from functools import partial
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+
+from pytest_kcontroller.runtime.starvation import STARVED, starved_s
 
 T = TypeVar("T")
 
 LIMIT_S = 1.0
 """What a batch of calls gets if nobody says otherwise: real time, in simulated time too."""
 SLICES = 20
-"""The limit is waited for in so many parts, so that a process that is stopped meanwhile (SIGSTOP) loses one of them."""
+"""A limit is waited for in so many parts, so that a process that is stopped meanwhile (SIGSTOP) loses one of them."""
 STEP_S, TRIES = 0.2, 3
 """So long something is waited for that is asked to end by itself, and so often it is given up."""
 ENDING_S = 0.2
@@ -55,6 +57,7 @@ class OwnThread(Generic[T]):
         self._done = threading.Event()
         self._answers: list[T] = []
         self._raised: BaseException | None = None
+        self._called = self._told = False
         self._thread = threading.Thread(target=copy_context().run, args=(self._run,), name="foreign code", daemon=True)
 
     def begin(self) -> None:
@@ -66,15 +69,19 @@ class OwnThread(Generic[T]):
 
     def answer(self) -> T:
         """What the call returned, or raised, once it has ended."""
-        if self._raised is not None:
-            raise self._raised
-        return self._answers[0]
+        if self._answers:
+            return self._answers[0]
+        raise self._raised or GivenUp
 
     @property
     def place(self) -> str:
         """Where it is now: `file.py:12`, in the innermost code that is neither ours nor Python's own; empty once it has
         ended."""
         return place_of(self._thread.ident)
+
+    def starved_s(self) -> float:
+        """See starvation."""
+        return starved_s(Path(f"/proc/self/task/{self._thread.native_id}"))
 
     def give_up(self) -> None:
         """Ends what the thread does as soon as it is in Python's hands."""
@@ -95,16 +102,61 @@ class OwnThread(Generic[T]):
         return self.wait(STEP_S)
 
     def _run(self) -> None:
-        try:
-            try:
-                self._answers.append(self._call())
-            except BaseException as raised:  # noqa: BLE001 - whoever waits gets it
-                self._raised = raised
-            self._done.set()
-            if self._at_end is not None:
-                self._at_end()
-        except GivenUp:
+        """Whoever waits is told, also if it is given up when it has just ended."""
+        while not self._told:
+            with contextlib.suppress(GivenUp):
+                self._call_once()
+                self._done.set()
+                if self._at_end is not None:
+                    self._at_end()
+                self._told = True
+
+    def _call_once(self) -> None:
+        if self._called:
             return
+        self._called = True
+        try:
+            self._answers.append(self._call())
+        except BaseException as raised:  # noqa: BLE001 - whoever waits gets it
+            self._raised = raised
+
+
+def setter(event: asyncio.Event) -> Callable[[], None]:
+    """Sets it from another thread, for those who wait for it in the loop that goes on here."""
+    loop = asyncio.get_running_loop()
+
+    def set_it() -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(event.set)
+
+    return set_it
+
+
+async def done_apart(call: Callable[[], T], *, patience_s: float | None = None) -> T:
+    """What `call`, which is done to its end in a thread of its own, returns or raises. Meanwhile the loop hears signals, and
+    a cancellation comes at the next wait of the caller: what is done is not lost. Only what is not done `patience_s` after
+    a cancellation is given up."""
+    loop, ended = asyncio.get_running_loop(), asyncio.Event()
+    cancelled, limit = False, asyncio.timeout(None)
+    running = OwnThread(call, at_end=setter(ended))
+    running.begin()
+    try:
+        async with limit:
+            while not ended.is_set():
+                try:
+                    await ended.wait()
+                except asyncio.CancelledError:
+                    if limit.expired():
+                        raise
+                    if patience_s is not None and not cancelled:
+                        limit.reschedule(loop.time() + patience_s)
+                    cancelled = True
+    except asyncio.CancelledError:
+        running.give_up()
+        raise
+    if cancelled and (task := asyncio.current_task()) is not None:
+        task.cancel()
+    return running.answer()
 
 
 def raise_in(thread: int) -> None:
@@ -118,13 +170,14 @@ def freed_when_held_up(limit_s: float) -> Iterator[None]:
     """While the block goes on, the loop of this thread is watched: what lets nobody else take a turn for so long is given up
     (GivenUp)."""
     loop, thread, over = asyncio.get_running_loop(), threading.get_ident(), threading.Event()
+    kernels = Path(f"/proc/self/task/{threading.get_native_id()}")
 
     def watch() -> None:
         while not over.wait(limit_s / SLICES):
             heard = threading.Event()
             with contextlib.suppress(RuntimeError):  # the loop is closed: it is over at this moment
                 loop.call_soon_threadsafe(heard.set)
-            if not any(heard.wait(limit_s / SLICES) or over.is_set() for _ in range(SLICES)):
+            if not any(heard.wait(part_s) or over.is_set() for part_s in parts(limit_s, lambda: starved_s(kernels))):
                 raise_in(thread)
 
     threading.Thread(target=watch, name="watch over the loop", daemon=True).start()
@@ -132,6 +185,17 @@ def freed_when_held_up(limit_s: float) -> Iterator[None]:
         yield
     finally:
         over.set()
+
+
+def parts(limit_s: float, starved: Callable[[], float]) -> Iterator[float]:
+    """The limit in parts, each to be waited: time in which a thread had no core (`starved`, in seconds since some moment)
+    is waited for in addition, up to a limit too."""
+    before_s, waited_s, granted_s = starved(), 0.0, limit_s
+    while waited_s < granted_s:
+        yield limit_s / SLICES
+        waited_s += limit_s / SLICES
+        if waited_s >= granted_s:
+            granted_s = min(limit_s + starved() - before_s, STARVED * limit_s)
 
 
 def place_of(thread: int | None) -> str:
@@ -147,24 +211,75 @@ def _is_known(file: str) -> bool:
     return file.startswith((OURS, "<")) or (file.startswith(PYTHONS) and "site-packages" not in file)
 
 
-def _without_power(call: Callable[[], T]) -> T:
-    """What would end the caller's task or process (asyncio.CancelledError, KeyboardInterrupt, pytest.fail) is an exception
-    like any other where foreign code raises it."""
+class RaisedError(RuntimeError):
+    """Foreign code raised what would end the caller's task or process (asyncio.CancelledError, KeyboardInterrupt,
+    GeneratorExit, pytest.fail), and that is an exception like any other there: Ctrl-C comes by a handler of ours. The
+    cause is what it raised."""
+
+
+def without_power(call: Callable[[], T]) -> T:
+    """What `call` returns. Raises RaisedError, and what it raises besides."""
     try:
         return call()
     except (Exception, SystemExit, GivenUp):
         raise
     except BaseException as raised:
-        raise RuntimeError(type(raised).__name__) from raised
+        raise RaisedError(type(raised).__name__) from raised
+
+
+async def awaited_without_power(work: Callable[[], Awaitable[T]]) -> T:
+    """As `without_power`. What is thrown into the caller's task from outside is no doing of the work, and passes."""
+    steps = _Steps(work)
+    try:
+        return await steps
+    except (Exception, SystemExit, GivenUp):
+        raise
+    except BaseException as raised:
+        task = asyncio.current_task()
+        cancelled = isinstance(raised, asyncio.CancelledError) and task is not None and task.cancelling() > 0
+        if cancelled or raised is not steps.raised:
+            raise
+        raise RaisedError(type(raised).__name__) from raised
+
+
+class _Steps(Generic[T]):
+    """An awaitable, step by step: `raised` is what it raised, and not that it was closed (GeneratorExit)."""
+
+    def __init__(self, work: Callable[[], Awaitable[T]]) -> None:
+        self._work = work
+        self.raised: BaseException | None = None
+
+    def __await__(self) -> Generator[Any, None, T]:
+        steps, thrown = self._whole().__await__(), None
+        while True:
+            try:
+                waits_for = next(steps) if thrown is None else steps.throw(thrown)
+            except StopIteration as ended:
+                answer: T = ended.value
+                return answer
+            except BaseException as raised:
+                self.raised = raised
+                raise
+            try:
+                thrown = None
+                yield waits_for
+            except GeneratorExit:
+                steps.close()
+                raise
+            except BaseException as given:  # noqa: BLE001 - it is the work's to answer
+                thrown = given
+
+    async def _whole(self) -> T:
+        return await self._work()
 
 
 def answer_within(limit_s: float, call: Callable[[], T]) -> T:
-    """What `call` returns or raises. Raises NoAnswerError after `limit_s`; the call is given up then."""
-    running = OwnThread(partial(_without_power, call))
+    """What `call` returns or raises. Raises NoAnswerError once it had a core for `limit_s`, and gives it up."""
+    running = OwnThread(partial(without_power, call))
     try:
         running.begin()
-        for _ in range(SLICES):
-            if running.wait(limit_s / SLICES):
+        for part_s in parts(limit_s, running.starved_s):
+            if running.wait(part_s):
                 return running.answer()
     except BaseException:
         running.give_up()

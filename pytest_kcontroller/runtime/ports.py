@@ -23,6 +23,10 @@ class Clock(Protocol):
         """Milliseconds since 1970, for what is written into znodes."""
         ...
 
+    def jump(self, by_ms: int) -> None:
+        """The wall clock, as this process sees it, is so much later from now on, or earlier; all else goes on as it did."""
+        ...
+
     async def sleep_us(self, duration_us: int) -> None: ...
 
 

@@ -55,13 +55,16 @@ def _side_by_side() -> tuple[int, int, int]:
 
 class RealClock:
     def __init__(self, start: RunStart) -> None:
-        self._start = start
+        self._start, self._ahead_ms = start, 0
 
     def now_us(self) -> int:
         return (time.monotonic_ns() - self._start.monotonic_ns) // 1000
 
     def wall_ms(self) -> int:
-        return time.time_ns() // 1_000_000
+        return time.time_ns() // 1_000_000 + self._ahead_ms
+
+    def jump(self, by_ms: int) -> None:
+        self._ahead_ms += by_ms
 
     def wall_ahead_us(self) -> int | None:
         """How far the wall clock has moved ahead of this one since the run began; None: they could not be read together.

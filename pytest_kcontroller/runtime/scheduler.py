@@ -428,13 +428,16 @@ class SimClock:
     """See ports.Clock."""
 
     def __init__(self, scheduler: Scheduler) -> None:
-        self._scheduler = scheduler
+        self._scheduler, self._ahead_ms = scheduler, 0
 
     def now_us(self) -> int:
         return self._scheduler.now_us
 
     def wall_ms(self) -> int:
-        return WALL_START_MS + self._scheduler.now_us // 1000
+        return WALL_START_MS + self._scheduler.now_us // 1000 + self._ahead_ms
+
+    def jump(self, by_ms: int) -> None:
+        self._ahead_ms += by_ms
 
     async def sleep_us(self, duration_us: int) -> None:
         await asyncio.sleep(duration_us / 1e6)

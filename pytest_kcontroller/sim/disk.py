@@ -18,6 +18,35 @@ class SimDisk:
         self._synced: dict[str, bytes] = {}
         self._cached: list[tuple[str, bytes]] = []
         self._caching = False
+        self._newest: tuple[str, bytes | None, bytes] | None = None
+        """The last write that a good disk was told: its name, what was there before, and what is there now."""
+
+    @property
+    def files(self) -> dict[str, int]:
+        """Name -> bytes, of what is durable."""
+        return {name: len(self._synced[name]) for name in sorted(self._synced)}
+
+    def wipe(self) -> None:
+        """As a new disk."""
+        self._synced.clear()
+        self._cached.clear()
+        self._newest = None
+
+    def take_back(self, *, torn: bool) -> str | None:
+        """A power failure on a disk that had lied: its last write had not become durable, or `torn`, only its first bytes.
+
+        Returns its name; None: there was none.
+        """
+        if self._newest is None:
+            return None
+        (name, before, data), self._newest = self._newest, None
+        if torn:
+            self._synced[name] = data[: self._random.randrange(len(data))] if data else b""
+        elif before is None:
+            self._synced.pop(name, None)
+        else:
+            self._synced[name] = before
+        return name
 
     def read(self, name: str) -> bytes | None:
         for written, data in reversed(self._cached):
@@ -29,6 +58,7 @@ class SimDisk:
         if self._caching:
             self._cached.append((name, bytes(data)))
         else:
+            self._newest = (name, self._synced.get(name), bytes(data))
             self._synced[name] = bytes(data)
 
     @property

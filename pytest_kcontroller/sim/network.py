@@ -155,13 +155,12 @@ class _Connection:
 
     def __init__(self, transport: SimTransport, address: Address, link: Link) -> None:
         self.link, self._network, self._address = link, transport.network, address
-        self.upstream = Channel(link.upstream, self._to_far)
-        self.downstream = Channel(link.downstream, self._to_near)
+        self.upstream = Channel(link.upstream, self._to_far, self.break_off)
+        self.downstream = Channel(link.downstream, self._to_near, self.break_off)
         self.near = SimStream(self, transport, str(address), self.upstream)
         self.far: SimStream | None = None
         self.opened: asyncio.Future[None] = transport.loop.create_future()
-        self._break = self.break_off  # the one bound method that is the link's key
-        link.breakers[self._break] = None
+        link.open[self] = None
         self.upstream.say(self._reach_target)
 
     def _reach_target(self) -> None:
@@ -192,7 +191,7 @@ class _Connection:
         peer = self.far if of is self.near else self.near
         if peer is not None:
             peer.end("the other end closed it")
-        self.link.breakers.pop(self._break, None)
+        self.link.open.pop(self, None)
 
     def break_off(self, why: str) -> None:
         """For both ends at once; what is on its way is lost."""
@@ -203,7 +202,7 @@ class _Connection:
             self.far.end(why)
         if not self.opened.done():
             self.opened.set_exception(ConnectionClosedError(f"no connection to {self._address}: {why}"))
-        self.link.breakers.pop(self._break, None)
+        self.link.open.pop(self, None)
 
 
 class SimStream:
@@ -262,7 +261,7 @@ class SimStream:
         if self._ended is None:
             self.end("it was closed here")
             self._buffer.clear()
-            self._out.say(self._tell_peer)
+            self._out.say_end(self._tell_peer)
 
     def receive(self, data: bytes) -> None:
         if self._ended is None:

@@ -11,5 +11,6 @@ topic_ids   as text and as bytes
 errors      error codes
 frames      length-prefixed frames on a stream
 client      one request in flight to one address
+refusals    answers that say no more than an error
 server      decodes requests, calls handlers, answers
 """

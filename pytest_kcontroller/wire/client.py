@@ -33,8 +33,8 @@ class RequestClient:
         self._turn = asyncio.Lock()
         self._correlation_id = 0
 
-    async def request(self, message: Request[R], *, timeout_us: int | None = None) -> R:
-        """Sends `message` in the newest version that we speak and returns the response.
+    async def request(self, message: Request[R], *, version: int | None = None, timeout_us: int | None = None) -> R:
+        """Sends `message` in a `version` of the schemas (None: the newest) and returns the response.
 
         Raises ConnectionClosedError if there is no connection, it breaks, or no answer comes within `timeout_us`
         (microseconds; None: waits for ever). Then the request may or may not have been carried out.
@@ -42,7 +42,7 @@ class RequestClient:
         async with self._turn:
             try:
                 async with asyncio.timeout(None if timeout_us is None else timeout_us / 1e6):
-                    return await self._exchange(message)
+                    return await self._exchange(message, version)
             except TimeoutError:
                 self.close()
                 raise ConnectionClosedError(
@@ -52,13 +52,13 @@ class RequestClient:
                 self.close()
                 raise
 
-    async def _exchange(self, message: Request[R]) -> R:
+    async def _exchange(self, message: Request[R], version: int | None) -> R:
         if self._stream is None:
             self._stream = await self._transport.connect(self.address)
         stream = self._stream
         api = APIS[message.API_KEY]
         self._correlation_id = (self._correlation_id + 1) % 2**31
-        version = api.max_version
+        version = api.max_version if version is None else version
         body, tagged = encode(message, version), version >= api.flexible_from
         stream.write(framed_request(api.key, version, self._correlation_id, self._client_id, body, tagged=tagged))
         await stream.drain()

@@ -21,7 +21,9 @@ M = TypeVar("M", bound=Message)
 
 _EPOCH = struct.Struct(">q")
 _EPOCH_AT = 4 + 1 + 4
-"""In an UpdateMetadata's body: behind the controller's id, isKRaftController and the controller's epoch."""
+"""In an UpdateMetadata's body of the newest version: behind the controller's id, isKRaftController and the controller's
+epoch."""
+_NEWEST_UPDATE = max(UpdateMetadataRequest.LAYOUTS)
 _EPOCH_END = _EPOCH_AT + _EPOCH.size
 _SHARED = 32
 _SHARED_BYTES = 64 * 1024
@@ -60,20 +62,21 @@ def decode(kind: type[M], data: bytes, version: int, at: int = 0) -> M:
     What follows a body is not looked at, as in Kafka. Parts of what is returned may be shared: do not change it.
     """
     try:
-        if kind is UpdateMetadataRequest and _EPOCH_END <= len(data) - at <= _SHARED_BYTES:
-            return cast(M, _decode_update_metadata(data[at:], version))
+        shared = kind is UpdateMetadataRequest and version == _NEWEST_UPDATE
+        if shared and _EPOCH_END <= len(data) - at <= _SHARED_BYTES:
+            return cast(M, _decode_update_metadata(data[at:]))
         return kind.LAYOUTS[version].decode(data, at)[0]  # type: ignore[no-any-return]
     except (IndexError, struct.error, ValueError) as bad:
         raise MalformedMessageError(f"no {kind.__name__} version {version}: {bad}") from bad
 
 
-def _decode_update_metadata(body: bytes, version: int) -> UpdateMetadataRequest:
-    shared = _decode_shared(body[:_EPOCH_AT] + bytes(_EPOCH.size) + body[_EPOCH_END:], version)
+def _decode_update_metadata(body: bytes) -> UpdateMetadataRequest:
+    shared = _decode_shared(body[:_EPOCH_AT] + bytes(_EPOCH.size) + body[_EPOCH_END:])
     return replace(shared, broker_epoch=_EPOCH.unpack_from(body, _EPOCH_AT)[0])
 
 
 @lru_cache(maxsize=_SHARED)
-def _decode_shared(body: bytes, version: int) -> UpdateMetadataRequest:
+def _decode_shared(body: bytes) -> UpdateMetadataRequest:
     request: UpdateMetadataRequest
-    request, _ = UpdateMetadataRequest.LAYOUTS[version].decode(body, 0)
+    request, _ = UpdateMetadataRequest.LAYOUTS[_NEWEST_UPDATE].decode(body, 0)
     return request

@@ -32,8 +32,13 @@ def framed_response(correlation_id: int, body: bytes, *, tagged: bool = True) ->
     return b"".join((_RESPONSE.pack(_RESPONSE.size - 4 + len(end) + len(body), correlation_id), end, body))
 
 
-def request_body(payload: bytes, *, tagged: bool = True) -> int:
-    """Where the body begins. Raises MalformedMessageError if there is no whole header."""
+def request_body(payload: bytes, *, tagged: bool = True, client_id: bool = True) -> int:
+    """Where the body begins. Raises MalformedMessageError if there is no whole header.
+
+    Not `client_id`: the header has none (ControlledShutdown in version 0, Kafka 0.8).
+    """
+    if not client_id:
+        return _CLIENT_ID_AT
     try:
         (length,) = _LENGTH.unpack_from(payload, _CLIENT_ID_AT)
     except struct.error as bad:

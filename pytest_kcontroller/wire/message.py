@@ -52,10 +52,14 @@ class Response(Message):
 R_co = TypeVar("R_co", bound=Response, covariant=True)
 
 
-class Request(Message, Generic[R_co]):
-    """A request that is answered by an `R_co`."""
+NEWEST = 2**15 - 1
 
-    __slots__ = ()
+
+@dataclass(slots=True, kw_only=True)
+class Request(Message, Generic[R_co]):
+    """A request that is answered by an `R_co`. `version`: in which it came; one that was not read is in the newest."""
+
+    version: int = field(default=NEWEST, init=False, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

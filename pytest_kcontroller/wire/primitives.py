@@ -21,6 +21,8 @@ E = TypeVar("E", bound=Entry)
 Read = Callable[[bytes, int], tuple[T, int]]
 
 NULL = b"\0"
+NULL_STRING, NULL_LENGTH = b"\xff\xff", b"\xff\xff\xff\xff"
+"""In versions that are not flexible: of a string; of bytes and arrays."""
 NO_TAGS = b"\0"
 _SHORT_VARINTS = tuple(bytes([n]) for n in range(0x80))
 _VARINT_BITS = 35
@@ -73,6 +75,18 @@ def read_nullable(read: Read[T], data: bytes, at: int) -> tuple[T | None, int]:
     return (None, at + 1) if data[at] == 0 else read(data, at)
 
 
+def required(value: T | None) -> T:
+    """Raises ValueError for null, where this version of a message cannot say it."""
+    if value is None:
+        raise ValueError("null, in a version of a message that has none there")
+    return value
+
+
+def read_plain_nullable(null: bytes, read: Read[T], data: bytes, at: int) -> tuple[T | None, int]:
+    """The same in versions that are not flexible, where the length -1 is null."""
+    return (None, at + len(null)) if data.startswith(null, at) else read(data, at)
+
+
 # --- strings and bytes
 
 
@@ -107,11 +121,22 @@ def read_plain_string(data: bytes, at: int) -> tuple[str, int]:
     return _taken(data, at, length).decode(), at + length
 
 
+def plain_octets(value: bytes) -> bytes:
+    return _LENGTH.pack(len(value)) + value
+
+
+def read_plain_octets(data: bytes, at: int) -> tuple[bytes, int]:
+    (length,) = _LENGTH.unpack_from(data, at)
+    at += _LENGTH.size
+    return _taken(data, at, length), at + length
+
+
 # --- arrays
 
 
 class Numbers:
-    """Compact arrays of numbers of one type, which are packed at once. `code` is that of the struct module.
+    """Arrays of numbers of one type, which are packed at once. `code` is that of the struct module; `plain`: as versions
+    have it that are not flexible.
 
     Tuples: the same few lists of replicas are many partitions' own, so the bytes of an array are remembered.
     """
@@ -121,6 +146,7 @@ class Numbers:
         self._pack = tuple(Struct(f">B{n}{code}").pack for n in range(_SHORT_ARRAY))
         self._unpack = tuple(Struct(f">{n}{code}").unpack_from for n in range(_SHORT_ARRAY))
         self.encode = lru_cache(maxsize=_ARRAYS)(self._encode)
+        self.plain_encode = lru_cache(maxsize=_ARRAYS)(self._plain_encode)
 
     def _encode(self, numbers: tuple[Any, ...]) -> bytes:
         if (length := len(numbers)) < _SHORT_ARRAY:
@@ -132,6 +158,16 @@ class Numbers:
         if 0 <= length < _SHORT_ARRAY:
             return self._unpack[length](data, at + 1), at + 1 + length * self._size
         length, at = _read_length(data, at)
+        return self._unpacked(length, data, at)
+
+    def _plain_encode(self, numbers: tuple[Any, ...]) -> bytes:
+        return Struct(f">i{len(numbers)}{self._code}").pack(len(numbers), *numbers)
+
+    def plain_read(self, data: bytes, at: int) -> tuple[tuple[Any, ...], int]:
+        (length,) = _LENGTH.unpack_from(data, at)
+        return self._unpacked(length, data, at + _LENGTH.size)
+
+    def _unpacked(self, length: int, data: bytes, at: int) -> tuple[tuple[Any, ...], int]:
         octets = _taken(data, at, length * self._size)
         return Struct(f">{length}{self._code}").unpack(octets), at + len(octets)
 
@@ -162,6 +198,10 @@ def write_plain_array(items: Sequence[E], encode: Callable[[E, Write], None], wr
 
 def strings(values: Sequence[str]) -> bytes:
     return b"".join((varint(len(values) + 1), *map(string, values)))
+
+
+def plain_strings(values: Sequence[str]) -> bytes:
+    return b"".join((_LENGTH.pack(len(values)), *map(plain_string, values)))
 
 
 def read_array(read: Read[T], data: bytes, at: int) -> tuple[list[T], int]:

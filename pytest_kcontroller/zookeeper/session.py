@@ -278,6 +278,10 @@ class ZkSession(Protocol):
         """Closes the session in ZooKeeper (its ephemerals go at once); the listener gets CLOSED. Idempotent."""
         ...
 
+    def abandon(self) -> None:
+        """`close` in the background."""
+        ...
+
 
 class ZkConnector(Protocol):
     """Opens sessions: what a runtime gives to a node."""

@@ -15,8 +15,9 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
+from pytest_kcontroller.model.turns import Breather
 from pytest_kcontroller.model.values import value
 from pytest_kcontroller.seams import seam
 from pytest_kcontroller.zookeeper.session import (
@@ -37,6 +38,7 @@ from pytest_kcontroller.zookeeper.session import (
     NodeExistsError,
     NoNodeError,
     NotEmptyError,
+    ReadOp,
     Request,
     RequestTooBigError,
     RolledBackError,
@@ -103,6 +105,8 @@ WriteResult = Written | Stale | TooBig
 EachOp = Create | SetData | Delete
 _Chunk = list[tuple[int, EachOp]]
 """Operations with their numbers in the whole."""
+_Sent = tuple[tuple[WriteOp, ...], asyncio.Future[object]]
+"""A multi with its fence, and its answer."""
 
 
 @seam("store.fence")
@@ -217,16 +221,18 @@ class Store:
 
     async def get_many(self, paths: Sequence[str]) -> list[Node | None]:
         """MultiRead, in chunks; in the order of `paths`."""
-        chunks: list[Request] = [
-            MultiRead(tuple(map(GetData, paths[at : at + self._chunk_ops])))
-            for at in range(0, len(paths), self._chunk_ops)
-        ]
-        found: list[Node | None] = []
-        for answer in await self._pipelined(chunks):
-            found += [
-                result if type(result) is Node else _no_node(result) for result in cast("tuple[object, ...]", answer)
-            ]
-        return found
+        found = await self._read_many(GetData, paths)
+        return [result if type(result) is Node else _no_node(result) for result in found]
+
+    async def children_of(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
+        """The names of the children of each, without watches, as `get_many`; None: no such znode."""
+        found = await self._read_many(GetChildren, paths)
+        return [result.names if isinstance(result, Children) else _no_node(result) for result in found]
+
+    async def _read_many(self, read: Callable[[str], ReadOp], paths: Sequence[str]) -> list[object]:
+        step = self._chunk_ops
+        chunks = [MultiRead(tuple(map(read, paths[at : at + step]))) for at in range(0, len(paths), step)]
+        return [one for answer in await self._pipelined(chunks) for one in cast("tuple[object, ...]", answer)]
 
     async def get_watched(self, paths: Sequence[str]) -> list[Node | None]:
         """Pipelined get-with-watch, in the order of `paths`; the creation of a missing znode is watched."""
@@ -274,8 +280,11 @@ class Store:
         one transaction either; and UnexpectedZkError.
         """
         results: dict[int, WriteResult] = {}
-        chunks = list(_chunks(ops, self._chunk_ops, self._chunk_bytes))
-        answers = [self._send(chunk, fence) for chunk in chunks]
+        breather, chunks, answers = Breather(), list[_Chunk](), list[_Sent]()
+        for chunk in _chunks(ops, self._chunk_ops, self._chunk_bytes):
+            chunks.append(chunk)
+            answers.append(self._send(chunk, fence))
+            await breather.after(len(chunk))
         fence_closed = False
         for chunk, answer in zip(chunks, answers, strict=True):
             try:
@@ -308,14 +317,14 @@ class Store:
 
     # --- how a chunk is settled
 
-    def _send(self, chunk: _Chunk, fence: Fence) -> tuple[tuple[WriteOp, ...], asyncio.Future[object]]:
+    def _send(self, chunk: _Chunk, fence: Fence) -> _Sent:
         sent = fenced(tuple(op for _, op in chunk), fence)
         return sent, self.session.submit(Multi(sent))
 
     async def _settle(
         self,
         chunk: _Chunk,
-        sent: tuple[tuple[WriteOp, ...], asyncio.Future[object]],
+        sent: _Sent,
         fence: Fence,
         results: dict[int, WriteResult],
         rounds: int,
@@ -377,7 +386,11 @@ class Store:
     async def _round(self, requests: Sequence[Request], wanted: list[int], answers: list[object]) -> list[int]:
         """Fills in the answers; returns, once there is a connection again, the numbers of those that were lost."""
         lost = []
-        futures = [self._submit(requests[number]) for number in wanted]
+        breather, futures = Breather(), list[asyncio.Future[object]]()
+        for number in wanted:
+            request = requests[number]
+            futures.append(self._submit(request))
+            await breather.after(len(request.reads) if isinstance(request, MultiRead) else 1)
         for number, future in zip(wanted, futures, strict=True):
             try:
                 answers[number] = await future
@@ -415,7 +428,7 @@ def _own(
     return answer[extra:]
 
 
-def _no_node(result: object) -> Node | None:
+def _no_node(result: object) -> Any:
     """None for a NoNodeError. Raises any other error."""
     if isinstance(result, ZkError) and not isinstance(result, NoNodeError):
         raise result

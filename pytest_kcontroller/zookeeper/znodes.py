@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -28,8 +28,10 @@ CONTROLLER_EPOCH = "/controller_epoch"
 BROKER_IDS = "/brokers/ids"
 TOPICS = "/brokers/topics"
 DELETE_TOPICS = "/admin/delete_topics"
+REASSIGN_PARTITIONS = "/admin/reassign_partitions"
 CLUSTER_ID = "/cluster/id"
 ISR_CHANGE_NOTIFICATION = "/isr_change_notification"
+LOG_DIR_EVENT_NOTIFICATION = "/log_dir_event_notification"
 
 PERSISTENT_PATHS = (
     "/consumers",
@@ -40,7 +42,7 @@ PERSISTENT_PATHS = (
     "/brokers/seqid",
     ISR_CHANGE_NOTIFICATION,
     "/latest_producer_id_block",
-    "/log_dir_event_notification",
+    LOG_DIR_EVENT_NOTIFICATION,
     "/config/topics",
     "/config/clients",
     "/config/users",
@@ -77,6 +79,11 @@ def topic_path(topic: str) -> str:
     return f"{TOPICS}/{topic}"
 
 
+def delete_topic_path(topic: str) -> str:
+    """The marker that asks for the deletion of a topic."""
+    return f"{DELETE_TOPICS}/{topic}"
+
+
 def state_path(tp: TopicPartition) -> str:
     return f"{TOPICS}/{tp.topic}/partitions/{tp.partition}/state"
 
@@ -96,7 +103,7 @@ def parse_state_path(path: str) -> TopicPartition | None:
 
 def encode_controller(broker: int, timestamp_ms: int) -> bytes:
     """/controller, version 2 as from Kafka 3.4 on; the timestamp is a string."""
-    return _dump({"version": 2, "brokerid": broker, "timestamp": str(timestamp_ms), "kraftControllerEpoch": -1})
+    return json_bytes({"version": 2, "brokerid": broker, "timestamp": str(timestamp_ms), "kraftControllerEpoch": -1})
 
 
 def decode_controller(data: bytes, path: str = CONTROLLER) -> int:
@@ -130,13 +137,13 @@ def encode_broker(broker: Broker, timestamp_ms: int) -> bytes:
     if broker.rack is not None:
         value["rack"] = broker.rack
     value |= {"jmx_port": -1, "port": port, "host": host, "version": 5, "timestamp": str(timestamp_ms)}
-    return _dump(value)
+    return json_bytes(value)
 
 
 def decode_broker(broker: int, data: bytes, czxid: int) -> Broker:
     """A registration of any version; the first PLAINTEXT endpoint, else host and port, is the address."""
     path = broker_path(broker)
-    value = _object(data, path)
+    value = json_object(data, path)
     try:
         rack = None if value.get("rack") is None else _text(value["rack"])
         for endpoint in value.get("endpoints") or []:
@@ -144,7 +151,7 @@ def decode_broker(broker: int, data: bytes, czxid: int) -> Broker:
             if sep and name == "PLAINTEXT":
                 return Broker(id=broker, address=Address.parse(_text(rest)), epoch=czxid, rack=rack)
         host, port = _text(value.get("host")), value.get("port")
-    except ValueError as bad:
+    except (TypeError, ValueError) as bad:
         raise CorruptZnodeError(path, data, str(bad)) from None
     if not isinstance(port, int) or not 0 <= port <= 65535:
         raise CorruptZnodeError(path, data, "has no PLAINTEXT endpoint")
@@ -212,7 +219,7 @@ def _usual_isr(text: bytes) -> tuple[int, ...] | None:
 def _decode_any_state(tp: TopicPartition, data: bytes, version: int) -> LeaderAndIsr:
     """With unknown keys, in another order, with spaces; or corrupt."""
     path = state_path(tp)
-    value = _object(data, path)
+    value = json_object(data, path)
     try:
         return LeaderAndIsr(
             leader=_int32(value["leader"]),
@@ -235,6 +242,8 @@ def _int32(value: Any) -> int:
 
 def _brokers(ids: Any) -> tuple[int, ...]:
     """Raises TypeError or ValueError."""
+    if not isinstance(ids, list):
+        raise TypeError(f"{ids!r} is no list of brokers")
     brokers = tuple(map(int, ids))
     if brokers and not _LEAST <= min(brokers) <= max(brokers) <= _MOST:
         raise ValueError(f"{brokers} has a number over 32 bits")
@@ -251,13 +260,13 @@ def encode_topic(topic: TopicState) -> bytes:
     if topic.topic_id is not None:
         value["topic_id"] = topic.topic_id
     value |= {"adding_replicas": {str(p): list(a.adding) for p, a in parts if a.adding}, "version": 3}
-    return _dump(value)
+    return json_bytes(value)
 
 
 def decode_topic(name: str, data: bytes) -> TopicState:
     """A topic znode of version 1, 2 or 3."""
     path = topic_path(name)
-    value = _object(data, path)
+    value = json_object(data, path)
     try:
         adding, removing = (dict((value.get(key) or {}).items()) for key in ("adding_replicas", "removing_replicas"))
         partitions = {
@@ -276,30 +285,65 @@ def decode_topic(name: str, data: bytes) -> TopicState:
     return TopicState(name=name, topic_id=topic_id, partitions=dict(sorted(partitions.items())))
 
 
+def encode_reassignments(targets: Mapping[TopicPartition, Sequence[int]]) -> bytes:
+    """/admin/reassign_partitions: which replicas each partition shall have."""
+    entries = [
+        {"topic": tp.topic, "partition": tp.partition, "replicas": list(replicas)} for tp, replicas in targets.items()
+    ]
+    return json_bytes({"version": 1, "partitions": entries})
+
+
+def decode_reassignments(data: bytes, path: str = REASSIGN_PARTITIONS) -> dict[TopicPartition, tuple[int, ...]]:
+    """The last one of a partition that is named twice counts, as in Kafka."""
+    entries = json_object(data, path).get("partitions")
+    try:
+        return {
+            TopicPartition(_text(entry["topic"]), _int32(entry["partition"])): _brokers(entry["replicas"])
+            for entry in entries or []
+        }
+    except (KeyError, TypeError, ValueError, AttributeError) as bad:
+        raise CorruptZnodeError(path, data, f"is no reassignment ({bad!r})") from None
+
+
+def encode_log_dir_event(broker: int) -> bytes:
+    """A broker says that a log directory of its has failed (1.0+)."""
+    return json_bytes({"version": 1, "broker": broker, "event": 1})
+
+
+def decode_log_dir_event(data: bytes, path: str) -> int:
+    """The broker. Raises CorruptZnodeError."""
+    broker = json_object(data, path).get("broker")
+    if type(broker) is not int:
+        raise CorruptZnodeError(path, data, "names no broker id")
+    return broker
+
+
 def encode_cluster_id(cluster_id: str) -> bytes:
     """/cluster/id; the version is a string, as Kafka writes it."""
-    return _dump({"version": "1", "id": cluster_id})
+    return json_bytes({"version": "1", "id": cluster_id})
 
 
 def decode_cluster_id(data: bytes, path: str = CLUSTER_ID) -> str:
-    value = _object(data, path)
+    value = json_object(data, path)
     if not isinstance(value.get("id"), str):
         raise CorruptZnodeError(path, data, "has no id")
     return str(value["id"])
 
 
-def _dump(value: Mapping[str, Any]) -> bytes:
+def json_bytes(value: Mapping[str, Any]) -> bytes:
+    """As Kafka writes it: without spaces."""
     return json.dumps(value, separators=(",", ":")).encode()
 
 
 def _load(data: bytes, path: str) -> Any:
     try:
         return json.loads(data)
-    except ValueError as bad:
+    except (ValueError, RecursionError) as bad:  # brackets in brackets in brackets
         raise CorruptZnodeError(path, data, f"is no JSON ({bad})") from None
 
 
-def _object(data: bytes, path: str) -> dict[str, Any]:
+def json_object(data: bytes, path: str) -> dict[str, Any]:
+    """What a znode holds. Raises CorruptZnodeError."""
     value = _load(data, path)
     if not isinstance(value, dict):
         raise CorruptZnodeError(path, data, "is no JSON object")

@@ -30,7 +30,43 @@ KIND_COLOURS: Final = 8  # as many as can be told apart by colour-blind people (
 NODE_COLOURS: Final = 12
 #: Of lines only: dots and circles are hundreds of curves in each picture.
 _HATCHES: Final = ("////", "\\\\\\\\", "----", "xxxx", "||||", "++++", "//", "xx", "")
-_KNOWN_KINDS: Final = ("kill", "pause", "session_expiry", "depose", "hold", "latency", "partition", "reset")
+#: In the order in which they came: a new one goes to the end, so that the others keep what they look like.
+_KNOWN_KINDS: Final = (
+    "kill",
+    "pause",
+    "session_expiry",
+    "depose",
+    "hold",
+    "latency",
+    "partition",
+    "reset",
+    "bounce",
+    "graceful_stop",
+    "restart",
+    "bandwidth",
+    "flap",
+    "limit_data",
+    "slicer",
+    "slow_close",
+    "timeout",
+    "expiry_storm",
+    "session_flap",
+    "zombie_session",
+    "drop_reply",
+    "hold_request",
+    "stall",
+    "zookeeper_kill_leader",
+    "zookeeper_lose_quorum",
+    "zookeeper_pause",
+    "zookeeper_restart",
+    "disk_wipe",
+    "clock_jump",
+    "power_failure",
+    "late_ephemerals",
+    "lagging_follower",
+    "disconnect",
+    "memory_limit",
+)
 
 _STAND_INS: Final = {
     **{name: f"#0a00{number:02x}" for number, name in enumerate(_NAMES)},

@@ -10,7 +10,6 @@ from pyspark.sql import functions as F
 
 from kcontroller_reports.figures import fault_name
 from kcontroller_reports.tables import PARTS, VERDICTS, Tables
-from kcontroller_reports.words import SKIPPED
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +123,16 @@ def _known(name: str) -> Column:
 
 
 def faults_of_run(faults: DataFrame) -> DataFrame:
-    """`faults` of each run in the order in which they were applied: when, and `kill (node 1)`. Skipped ones are none."""
+    """`faults` of each run in the order in which they were applied: when, and `kill (node 1)`."""
     on = F.when(F.col("node").isNotNull(), F.concat(F.lit(" (node "), "node", F.lit(")"))).otherwise("")
-    applied = F.coalesce("applied_us", "asked_us")
     return (
-        faults.where(F.coalesce("status", F.lit("")) != SKIPPED)
+        faults.where(F.col("applied_us").isNotNull())
         .groupBy("directory")
         .agg(
             F.array_sort(
-                F.collect_list(F.struct(applied.alias("at_us"), "fault", F.concat(fault_name(), on).alias("name")))
+                F.collect_list(
+                    F.struct(F.col("applied_us").alias("at_us"), "fault", F.concat(fault_name(), on).alias("name"))
+                )
             ).alias("faults")
         )
     )

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from kcontroller_chaos.catalogue import load_catalogue
+from kcontroller_chaos.catalogue.kind import sentence
+from kcontroller_chaos.znode_invariants import KINDS
 from kcontroller_reports.summary import Summary
 
 
@@ -38,6 +40,18 @@ def _known() -> dict[str, dict[str, Meaning]]:
                 ("source", one.source),
             )
             for one in known.invariants
+        }
+        | {
+            one.rule: _meaning(
+                "invariant",
+                one.rule,
+                sentence(one),
+                ("must hold", one.expected),
+                ("kind", one.kind),
+                ("source", one.source),
+            )
+            for classes in KINDS.values()
+            for one in classes
         },
         "fault": {
             kind.name: _meaning("fault", kind.name, kind.summary, *kind.mode_help.items())
@@ -56,8 +70,10 @@ def _meaning(sort: str, name: str, what: str, *facts: tuple[str, str]) -> Meanin
 
 
 def meaning(sort: str, name: str | None) -> Meaning | None:
-    """Of an invariant, a fault (by its kind, with or without its mode) or a mutant; None: a plugin of somebody's."""
-    return _known()[sort].get((name or "").partition(":")[0] if sort == "fault" else name or "")
+    """Of an invariant (one of a file by its rule), a fault (by its kind, with or without its mode) or a mutant; None: a
+    plugin of somebody's."""
+    end = {"fault": ":", "invariant": "("}.get(sort)
+    return _known()[sort].get((name or "").partition(end)[0] if end else name or "")
 
 
 def meanings(summary: Summary) -> tuple[tuple[str, tuple[Meaning, ...]], ...]:

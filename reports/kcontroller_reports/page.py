@@ -95,7 +95,7 @@ def page_html(summary: Summary, block: Block) -> str:
         counted=counted,
         meaning=meaning,
         meanings=meanings(summary),
-        node_hues=_hues(NODE_COLOURS),
+        node_hues=node_hues(NODE_COLOURS),
         kind_count=KIND_COLOURS,
     )
 
@@ -116,7 +116,7 @@ def _figures(summary: Summary, block: Block, setup: Setup, kinds: Kinds) -> Figu
     )
 
 
-def _hues(count: int) -> list[int]:
+def node_hues(count: int) -> list[int]:
     """Degrees on the colour wheel, neighbours far from each other."""
     return [round(205 + 137.5 * number) % 360 for number in range(count)]
 

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
@@ -30,6 +31,9 @@ _ROW = 0.215  # inches
 _LETTER = 0.068  # inches, an average one
 _MOST_FAULT_ROWS = 6
 _LEAST_LETTERS = 8
+Side = Literal["right", "left", "inside"]
+"""Of a bar: where its label is."""
+_VIEWS = {"zookeeper": "ZooKeeper", "client": "client"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +74,19 @@ class FaultPlaces:
         begin, end = max(fault.from_us, self.from_us), min(fault.to_us, self.to_us)
         return begin, max(end, begin + self.inch_us * 0.012)
 
-    def label(self, fault: Fault) -> tuple[str, bool]:
-        """As much of it as there is room for, and whether it stands on the bar's right."""
+    def label(self, fault: Fault) -> tuple[str, Side]:
+        """As much of it as there is room for, and where: on the bar's right if it goes there, else where most does."""
         begin, end = self.bar(fault)
         text = fault_label(fault)
-        left_in, right_in = (begin - self.from_us) / self.inch_us, (self.to_us - end) / self.inch_us
-        right = right_in > len(text) * _LETTER or right_in >= left_in
-        return short(text, max(_LEAST_LETTERS, int((right_in if right else left_in) / _LETTER))), right
+        room: dict[Side, float] = {
+            "right": (self.to_us - end) / self.inch_us,
+            "left": (begin - self.from_us) / self.inch_us,
+            "inside": (end - begin) / self.inch_us,
+        }
+        sides: list[Side] = sorted(room, key=lambda side: -room[side])
+        fits: list[Side] = [side for side in room if room[side] > len(text) * _LETTER]
+        side = (fits or sides)[0]
+        return short(text, max(_LEAST_LETTERS, int(room[side] / _LETTER))), side
 
     def place(self, faults: Sequence[Fault]) -> list[tuple[int, bool]]:
         """The row of each fault, and whether its label is written: nothing overlaps a label. What is too much is in the
@@ -85,9 +95,9 @@ class FaultPlaces:
         placed = []
         for fault in faults:
             begin, end = self.bar(fault)
-            text, right = self.label(fault)
+            text, side = self.label(fault)
             width = (len(text) * _LETTER + 0.2) * self.inch_us
-            mine = (begin, end + width) if right else (begin - width, end)
+            mine = (begin - width if side == "left" else begin, end + width if side == "right" else end)
             free = [row for row, spans in enumerate(taken) if all(mine[1] <= a or b <= mine[0] for a, b in spans)]
             if not free and len(taken) < _MOST_FAULT_ROWS:
                 free, taken = [len(taken)], [*taken, []]
@@ -151,7 +161,8 @@ class _Gantt(FaultPlaces):
     def fault(self, lane: _Lane, fault: Fault, kinds: Kinds, *, named: bool) -> None:
         begin, least = self.bar(fault)
         colour = kinds.colour(fault.kind)
-        self.axes.axvspan(begin / 1e6, least / 1e6, facecolor=colour, alpha=0.16, linewidth=0, zorder=0)
+        if begin > self.from_us or least < self.to_us:  # what is behind all of it tells no time from another
+            self.axes.axvspan(begin / 1e6, least / 1e6, facecolor=colour, alpha=0.16, linewidth=0, zorder=0)
         self.block(lane, Span(int(begin), int(least)), colour, hatch=kinds.hatch(fault.kind), edge=TEXT)
         if fault.observed_us is not None and self.from_us <= fault.observed_us <= self.to_us:
             self.axes.plot(
@@ -159,10 +170,17 @@ class _Gantt(FaultPlaces):
             )
         if not named:
             return
-        text, right = self.label(fault)
-        place, side = (least / 1e6, "left") if right else (begin / 1e6, "right")
-        shift = self.inch_us * 0.05 / 1e6 * (1 if right else -1)
-        self.axes.text(place + shift, lane.y, text, ha=side, va="center_baseline", fontsize=7.5, zorder=6)
+        text, side = self.label(fault)
+        shift = self.inch_us * 0.05
+        place, align = {
+            "right": (least + shift, "left"),
+            "left": (begin - shift, "right"),
+            "inside": ((begin + least) / 2, "center"),
+        }[side]
+        behind = {"facecolor": PAGE, "edgecolor": "none", "pad": 0.6} if side == "inside" else None
+        self.axes.text(
+            place / 1e6, lane.y, text, ha=align, va="center_baseline", fontsize=7.5, zorder=6, bbox=behind
+        )  # fmt: skip
 
 
 def fault_label(fault: Fault) -> str:
@@ -202,13 +220,23 @@ class View:
         kept = sorted(shown, key=lambda node: (order.get(node, len(order)), node))[: self.paper.nodes]
         return kept if self.about else sorted(kept)
 
+    def owned(self, timeline: Timeline) -> dict[str, list[int]]:
+        """Znode -> the nodes that believe to own it, of those that somebody owns or believes to."""
+        found: dict[str, dict[int, None]] = {}
+        for span in timeline.owners:
+            if self.shows(span):
+                believers = found.setdefault(span.path, {})
+                if span.view == "program" and span.node is not None:
+                    believers[span.node] = None
+        return {path: sorted(found[path])[: self.paper.nodes] for path in sorted(found)[: self.paper.ticks // 4]}
+
     def acting(self, timeline: Timeline) -> list[int]:
         spans = (span for span in timeline.controllers if span.view == "node" and self.shows(span))
         return sorted({span.node: None for span in spans if span.node is not None})[: self.paper.nodes]
 
 
 def timeline_svg(timeline: Timeline, kinds: Kinds, view: View, *, label: str) -> str:
-    """Faults, controllers, leaders and both views of each session; a lane that has nothing to show is not drawn."""
+    """Faults, controllers, owners, leaders and the views of each session; a lane that has nothing to show is not drawn."""
     begin, end, paper = view.from_us, min(view.to_us, timeline.to_us), view.paper
     faults = [fault for fault in timeline.faults if fault.status != SKIPPED and view.shows(fault)]
     placed = FaultPlaces(begin, end, paper).place(faults)
@@ -216,11 +244,19 @@ def timeline_svg(timeline: Timeline, kinds: Kinds, view: View, *, label: str) ->
     partitions, nodes, acting = view.partitions(timeline), view.nodes(timeline), view.acting(timeline)
     letters = int((paper.left - 0.1) / _LETTER)
     named = any(span.view == "zookeeper" and view.shows(span) for span in timeline.controllers)
+    owned, views = (
+        view.owned(timeline),
+        [v for v in ("zookeeper", "client") if v in {s.view for s in timeline.sessions}],
+    )
     groups = [
         ("FAULTS", [""] * rows),
         ("CONTROLLER", [*(["by ZooKeeper"] if named else []), *[f"node {node} says so" for node in acting]]),
+        *(
+            (f"OWNER OF {short(path, 48)}", ["by ZooKeeper", *[f"node {node} says so" for node in believers]])
+            for path, believers in owned.items()
+        ),
         ("LEADERS", [short(name, letters) for name in partitions]),
-        ("SESSIONS", [f"node {node}: {who}" for node in nodes for who in ("ZooKeeper", "client")]),
+        ("SESSIONS", [f"node {node}: {_VIEWS[view]}" for node in nodes for view in views]),
     ]
     lanes, height = _lanes(groups)
     with figure(paper.width, height * _ROW + 0.6, left=paper.left) as axes:
@@ -231,8 +267,10 @@ def timeline_svg(timeline: Timeline, kinds: Kinds, view: View, *, label: str) ->
         for fault, (row, labelled) in zip(faults, placed, strict=True):
             gantt.fault(lanes["FAULTS"][row], fault, kinds, named=labelled)
         _draw_controllers(gantt, timeline, lanes["CONTROLLER"], acting, named=named)
+        for path, believers in owned.items():
+            _draw_owners(gantt, timeline, lanes[f"OWNER OF {short(path, 48)}"], path, believers)
         _draw_leaders(gantt, timeline, lanes["LEADERS"], partitions)
-        _draw_sessions(gantt, timeline, lanes["SESSIONS"], nodes)
+        _draw_sessions(gantt, timeline, lanes["SESSIONS"], nodes, views)
         if view.about is not None:
             axes.axvline(view.about.at_us / 1e6, color=VIOLATED, linewidth=1.2, linestyle=(0, (4, 2)), zorder=7)
         axes.set_xlabel("seconds from the run's start", fontsize=8)
@@ -293,6 +331,28 @@ def _draw_controllers(
                 gantt.disagreement(lane, lane, max(ends), span.to_us)
 
 
+def _draw_owners(
+    gantt: _Gantt, timeline: Timeline, lanes: Sequence[_Lane], path: str, believers: Sequence[int]
+) -> None:
+    mine = [span for span in timeline.owners if span.path == path]
+    by_zookeeper = [span for span in mine if span.view == "zookeeper"]
+    for span in by_zookeeper:
+        if gantt.seen(span):
+            name = short(span.session, 20) if span.node is None else f"node {span.node}"
+            gantt.block(lanes[0], span, node_colour(span.node), name)
+    for node, lane in zip(believers, lanes[1:], strict=False):
+        for span in (span for span in mine if span.view == "program" and span.node == node):
+            if gantt.seen(span):
+                gantt.block(
+                    lane, span, node_colour(node), "" if span.epoch is None else f"epoch {span.epoch}", height=0.6
+                )
+            owned = [
+                by for by in by_zookeeper if by.node == node and by.to_us >= span.from_us and by.from_us <= span.to_us
+            ]
+            if ends := [by.to_us for by in owned]:
+                gantt.disagreement(lane, lane, max(ends), span.to_us)
+
+
 def _draw_leaders(gantt: _Gantt, timeline: Timeline, lanes: Sequence[_Lane], partitions: Sequence[str]) -> None:
     place = dict(zip(partitions, lanes, strict=False))
     for span in timeline.leaders:
@@ -305,9 +365,12 @@ def _draw_leaders(gantt: _Gantt, timeline: Timeline, lanes: Sequence[_Lane], par
             gantt.block(lane, span, node_colour(span.leader), f"node {span.leader}", edge=TEXT)
 
 
-def _draw_sessions(gantt: _Gantt, timeline: Timeline, lanes: Sequence[_Lane], nodes: Sequence[int]) -> None:
-    for index, node in enumerate(nodes[: len(lanes) // 2]):
-        server, client = lanes[2 * index], lanes[2 * index + 1]
+def _draw_sessions(
+    gantt: _Gantt, timeline: Timeline, lanes: Sequence[_Lane], nodes: Sequence[int], views: Sequence[str]
+) -> None:
+    for index, node in enumerate(nodes):
+        of_node = lanes[len(views) * index : len(views) * (index + 1)]
+        server, client = of_node[0], of_node[-1]
         mine = [span for span in timeline.sessions if span.node == node]
         gone = {span.session: span.to_us for span in mine if span.view == "zookeeper" and span.ended}
         for span in mine:

@@ -99,7 +99,7 @@ def _story(anchor: str, run: Run, kinds: Kinds) -> Story:
     timeline = read_timeline(Path(run.directory))
     if isinstance(timeline, str):
         return Story(anchor, run, None, "", timeline)
-    if not timeline.controllers and not timeline.sessions:
+    if not (timeline.controllers or timeline.owners or timeline.sessions):
         return Story(anchor, run, None, "", "its history is empty: nothing was recorded before it ended")
     label = f"timeline of {run.campaign}, seed {run.seed}"
     drawn = timeline_svg(timeline, kinds, View(timeline.from_us, timeline.to_us), label=label)

@@ -32,6 +32,17 @@ class Controller(Span):
 
 
 @dataclass(frozen=True, slots=True)
+class Owner(Span):
+    """Of a znode of the user's own."""
+
+    view: str  # zookeeper, program
+    path: str
+    node: int | None
+    epoch: int | None
+    session: str
+
+
+@dataclass(frozen=True, slots=True)
 class Leader(Span):
     partition: str
     leader: int | None
@@ -85,6 +96,7 @@ class Timeline:
     to_us: int
     ended: bool
     controllers: tuple[Controller, ...]
+    owners: tuple[Owner, ...]
     leaders: tuple[Leader, ...]
     sessions: tuple[Session, ...]
     faults: tuple[Fault, ...]
@@ -116,14 +128,15 @@ def _timeline(value: Mapping[str, Any]) -> Timeline:
     rest = [MOST_SPANS]
 
     def rows(name: str, make: Callable[[Any, int], Any]) -> tuple[Any, ...]:
-        found = value[name][: max(0, rest[0])]
-        rest[0] -= len(value[name])
+        found = value.get(name, ())[: max(0, rest[0])]  # an older run has no `owners`
+        rest[0] -= len(value.get(name, ()))
         return tuple(make(row, last) for row in found)
 
     controllers, leaders = rows("controllers", _controller), rows("leaders", _leader)
+    owners = rows("owners", _owner)
     sessions, faults = rows("sessions", _session), rows("faults", _fault)
     started = value["started_us"]
-    begins: list[int] = [span.from_us for span in (*controllers, *leaders, *sessions)]
+    begins: list[int] = [span.from_us for span in (*controllers, *owners, *leaders, *sessions)]
     if started is not None:
         begins.append(_int(started))
     return Timeline(
@@ -131,6 +144,7 @@ def _timeline(value: Mapping[str, Any]) -> Timeline:
         to_us=last,
         ended=value["ended_us"] is not None,
         controllers=controllers,
+        owners=owners,
         leaders=leaders,
         sessions=sessions,
         faults=tuple(fault for fault in faults if fault is not None),
@@ -149,6 +163,11 @@ def _controller(row: Mapping[str, Any], last: int) -> Controller:
     return Controller(
         *_span(row, last), _text(row["view"]), _maybe(row["node"]), _maybe(row["epoch"]), _text(row["session"])
     )
+
+
+def _owner(row: Mapping[str, Any], last: int) -> Owner:
+    words = _text(row["view"]), _text(row["path"])
+    return Owner(*_span(row, last), *words, _maybe(row["node"]), _maybe(row["epoch"]), _text(row["session"]))
 
 
 def _leader(row: Mapping[str, Any], last: int) -> Leader:

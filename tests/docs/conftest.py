@@ -14,6 +14,8 @@ sys.path.insert(0, str(Path(__file__).parent))  # pages.py
 
 from pages import Block
 
+from tests.tools.programs import run_kcontroller, run_pytest
+
 Project = Callable[..., "DocsProject"]
 
 
@@ -35,20 +37,26 @@ class DocsProject:
 
     def pytest(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         ini = () if (self.path / "pytest.ini").exists() else ("-c", os.devnull)
+        # kafka-python warns when it is imported.
         rest = (
             "--rootdir",
             str(self.path),
-            "-p",
-            "no:cacheprovider",
+            # What a page says holds without them, and one warns of settings of its own.
+            *(word for name in ("cacheprovider", "asyncio", "anyio", "rerunfailures") for word in ("-p", f"no:{name}")),
             "-W",
             "error",
+            *(
+                word
+                for name in ("read", "open")
+                for word in ("-W", f"ignore:{name}_text is deprecated:DeprecationWarning")
+            ),
             "-ra",
             "--kc-require=java,toxiproxy",
         )
-        return self.run(sys.executable, "-m", "pytest", *ini, *rest, *arguments)
+        return run_pytest(*ini, *rest, *arguments, cwd=self.path, env=self._environment)
 
-    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(command, cwd=self.path, env=self._environment, capture_output=True, text=True)
+    def kcontroller(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return run_kcontroller(*arguments, cwd=self.path, env=self._environment)
 
 
 def _module(blocks: list[Block]) -> str:

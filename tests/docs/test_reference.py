@@ -5,19 +5,26 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from pages import ROOT, section, sections
 
+from kcontroller_chaos.campaign.file import load_campaign
 from kcontroller_chaos.catalogue import load_catalogue
 from kcontroller_chaos.catalogue.kind import Kind
 from kcontroller_chaos.invariants import Invariant
 from pytest_kcontroller.cluster.observed import ClusterSettings
+from pytest_kcontroller.errors import UsageError
+from pytest_kcontroller.fixtures.kafka_release import KafkaRelease, ReleaseBroker
 from pytest_kcontroller.fixtures.kcluster import KCluster
 from pytest_kcontroller.fixtures.net import Net
 from pytest_kcontroller.fixtures.options import OPTIONS
+from pytest_kcontroller.fixtures.stub_brokers import KStub, KStubs
+from pytest_kcontroller.fixtures.zk_proxy import ProxySession, ZkProxy
 from pytest_kcontroller.fixtures.zookeeper import EXPIRE_MODES, TestZooKeeper
+from pytest_kcontroller.stubs.requests import ReceivedRequest
 
 STOCK = load_catalogue(installed=False)
 FAULTS, INVARIANTS, FIXTURES = (ROOT / f"docs/{name}.md" for name in ("faults", "invariants", "fixtures"))
@@ -45,6 +52,25 @@ def test_a_faults_section_names_its_modes_and_keys(kind: Kind) -> None:
     assert f"| `{kind.name}` |" in FAULTS.read_text(), "the table at the top"
 
 
+def test_the_page_of_a_service_names_the_faults_that_it_can_have(tmp_path: Path) -> None:
+    named = set(re.findall(r"`(\w+)`", section(ROOT / "docs/your-service.md", "Which faults")))
+    possible = {name.partition(":")[0] for name in STOCK.fault_names if _is_for_a_program(name, tmp_path / "c.toml")}
+    assert named & STOCK.kinds.keys() == possible
+
+
+def _is_for_a_program(name: str, file: Path) -> bool:
+    kind, _, mode = name.partition(":")
+    said = [f'kind = "{kind}"', "at_s = 1", "duration_s = 1", *([f'mode = "{mode}"'] if mode else [])]
+    said += [] if kind.startswith("zookeeper") else ['target = "random"']
+    system = f"[cluster]\nzookeeper = {3 if kind.startswith('zookeeper') else 1}\n[system]\ncommand = '{{python}} x'\n"
+    file.write_text(f"[campaign]\nname = 'x'\nduration_s = 5\n{system}[[faults]]\n" + "\n".join(said))
+    try:
+        load_campaign(file)
+    except UsageError:
+        return False
+    return True
+
+
 def test_every_invariant_has_its_section() -> None:
     assert titled(INVARIANTS) == [one.name for one in STOCK.invariants]
 
@@ -65,15 +91,41 @@ def test_the_fixtures_page_has_every_option(option: object) -> None:
 @pytest.mark.parametrize(("prefix", "kind"), [("", KCluster), ("net.", Net), ("", TestZooKeeper)])
 def test_the_fixtures_page_has_everything_that_they_give(prefix: str, kind: Kind) -> None:
     text = FIXTURES.read_text()
-    of_the_fixture_itself = {"start", "close", "directory", "heal_faults", "cut_links", "heal_links"}
+    of_the_fixture_itself = {"start", "close", "directory", "check_zookeeper", "heal_faults", "cut_links", "heal_links"}
     for name, _ in inspect.getmembers(kind, lambda member: inspect.isfunction(member) or isinstance(member, property)):
         if not name.startswith("_") and name not in of_the_fixture_itself:
             assert f"`{prefix}{name}`" in text or f"`{prefix}{name}(" in text, name
 
 
+def test_the_page_of_the_proxy_has_everything_that_it_gives() -> None:
+    text = (ROOT / "docs/zk-proxy.md").read_text()
+    for kind in (ZkProxy, ProxySession):
+        for name, _ in inspect.getmembers(
+            kind, lambda member: inspect.isroutine(member) or inspect.isdatadescriptor(member)
+        ):
+            if not name.startswith("_") and name != "close":
+                assert f"`{name}`" in text or f"`{name}(" in text, name
+
+
+def test_the_page_of_stub_brokers_has_everything_that_they_give() -> None:
+    text = (ROOT / "docs/stub-brokers.md").read_text()
+    for kind in (KStub, KStubs, ReceivedRequest):
+        for name, member in inspect.getmembers(kind):
+            if not name.startswith("_") and name not in {*dir(Mapping), "topic_ids"} and not inspect.isclass(member):
+                assert re.search(rf"`(\w+\.)?{name}\b", text), name
+
+
+@pytest.mark.parametrize("kind", [KafkaRelease, ReleaseBroker])
+def test_the_page_of_releases_has_everything_that_they_give(kind: type) -> None:
+    text = (ROOT / "docs/kafka-releases.md").read_text()
+    for name, _ in inspect.getmembers(kind):
+        if not name.startswith("_"):
+            assert f"`{name}`" in text or f"`{name}(" in text, name
+
+
 def test_the_fixtures_page_has_the_markers_arguments_and_modes() -> None:
     text = FIXTURES.read_text()
-    ours = {"plugins", "mutant", "seed", "zookeeper_image"}  # come from options
+    ours = {"plugins", "mutant", "seed", "zookeeper_image", "program"}  # come from options, or from kc_system
     for field in dataclasses.fields(ClusterSettings):
         if field.name not in ours:
             assert f"`{field.name}`" in text, field.name

@@ -5,8 +5,6 @@ from __future__ import annotations
 import fnmatch
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ import yaml
 from pages import ROOT
 
 from pytest_kcontroller import cli
+from tests.tools.programs import run_pytest
 
 JOBS: dict[str, Any] = yaml.safe_load((ROOT / "docs/examples/chaos.yml").read_text())["jobs"]
 STEPS = [(name, step) for name, job in JOBS.items() for step in job["steps"]]
@@ -39,8 +38,7 @@ def test_its_kcontroller_lines_are_understood(words: list[str], capsys: pytest.C
 
 @pytest.mark.parametrize("words", lines("pytest"), ids=" ".join)
 def test_its_pytest_lines_are_understood(words: list[str], tmp_path: Path) -> None:
-    asked = [sys.executable, "-m", "pytest", "-c", "/dev/null", *words, "--help"]
-    ran = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True)
+    ran = run_pytest("-c", "/dev/null", *words, "--help", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pytest_kcontroller.cluster.contained.image import base
 from pytest_kcontroller.cluster.docker.containers import engine
 from pytest_kcontroller.cluster.zookeeper.container import DEFAULT_IMAGE
 from pytest_kcontroller.errors import KControllerError
@@ -146,12 +147,22 @@ def cutting_proxy() -> Callable[[Address], Any]:
 def zookeeper_image(kc_settings: KcSettings) -> str:
     """The image of ZooKeeper containers (--kc-zookeeper-image). A test never pulls one: skipped, or with
     --kc-require=docker an error, where there is no engine or the engine does not have it."""
-    image = kc_settings.zookeeper_image or DEFAULT_IMAGE
+    return _image(kc_settings, kc_settings.zookeeper_image or DEFAULT_IMAGE, "tests/tools/zookeeper_image/build")
+
+
+@pytest.fixture(scope="session")
+def in_containers(kc_settings: KcSettings, zookeeper_image: str) -> str:
+    """That nodes can be containers here: the image of their ZooKeeper. As `zookeeper_image`, if it is not so."""
+    _image(kc_settings, base(), "tests/tools/node_base/build")
+    return zookeeper_image
+
+
+def _image(kc_settings: KcSettings, image: str, made_by: str) -> str:
     why = ""
     try:
         with engine() as client:
             if not client.images.list(name=image):
-                why = f"the Docker engine has no image {image}: tests/tools/zookeeper_image/build makes one"
+                why = f"the Docker engine has no image {image}: {made_by} makes one"
     except KControllerError as missing:
         why = str(missing)
     if why and "docker" in kc_settings.require:

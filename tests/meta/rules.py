@@ -13,7 +13,7 @@ PACKAGES = (
     ROOT / "chaos/kcontroller_chaos",
     ROOT / "reports/kcontroller_reports",
 )
-DETERMINISTIC = ("model", "controller", "broker", "zookeeper", "wire", "sim")
+DETERMINISTIC = ("model", "controller", "broker", "stubs", "zookeeper", "wire", "sim")
 """Packages of pytest_kcontroller in which a run is a function of its seed; so is all of kcontroller_chaos."""
 
 MODULE_LINES = 500

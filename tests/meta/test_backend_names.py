@@ -22,6 +22,22 @@ REGISTRY = ROOT / "chaos/kcontroller_chaos/backends/__init__.py"
 OTHER_MEANINGS = {
     ("pytest_kcontroller/cli/_leftovers.py", "process"): "a kind of what is left over",
     ("chaos/kcontroller_chaos/injection.py", "process"): "what a fault needs for itself of its node",
+    ("pytest_kcontroller/cli/_probes.py", "kafka"): "where releases come from",
+    ("pytest_kcontroller/cli/doctor.py", "kafka"): "where releases come from",
+    ("pytest_kcontroller/fixtures/definitions.py", "kafka"): "what --kc-require calls it",
+    ("pytest_kcontroller/fixtures/options.py", "kafka"): "what --kc-require calls it",
+    ("pytest_kcontroller/cluster/kafka/jars.py", "kafka"): "a directory",
+    **dict.fromkeys(
+        [
+            ("pytest_kcontroller/cli/_probes.py", "docker"),
+            ("pytest_kcontroller/cluster/docker/containers.py", "docker"),
+            ("pytest_kcontroller/cluster/docker/network.py", "docker"),
+            ("pytest_kcontroller/fixtures/definitions.py", "docker"),
+            ("pytest_kcontroller/fixtures/options.py", "docker"),
+        ],
+        "the engine, its command, or the extra that asks it",
+    ),
+    ("chaos/kcontroller_chaos/backends/kafka.py", "kafka"): "whose version it is",
 }
 CHOICE = re.compile(rf"backends?(?:=| |\[)+['\"]?({'|'.join(backends.NAMES)})\b")
 """Such as `--backend sim`, `--kc-backend=process`, `backends=["process"]`."""

@@ -1,24 +1,47 @@
 // Writes tests/data/wire_vectors.json: messages as JSON and as bytes, both made by Apache Kafka 3.9.1's own classes.
 //
-//   java -cp "KAFKA_LIBS/*" tests/tools/WireVectors.java > tests/data/wire_vectors.json
+//   java -cp "KAFKA_LIBS/*" tests/tools/WireVectors.java pytest_kcontroller/wire/schemas > tests/data/wire_vectors.json
 //
 // KAFKA_LIBS holds kafka-clients-3.9.1.jar and the jackson jars of Kafka's distribution. The seed is fixed.
+//
+// What is in the messages is drawn by our schemas, for each message in each version that they name. Kafka's classes miss a
+// field that is not in them, and do not write one that is too much: so this holds the schemas to Kafka's own.
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.BooleanNode;
+import com.fasterxml.jackson.databind.node.IntNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.LongNode;
+import com.fasterxml.jackson.databind.node.NullNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.fasterxml.jackson.databind.node.ShortNode;
+import com.fasterxml.jackson.databind.node.TextNode;
+import java.io.File;
 import java.nio.ByteBuffer;
+import java.nio.file.Files;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import org.apache.kafka.common.Uuid;
-import org.apache.kafka.common.message.*;
+import org.apache.kafka.common.message.RequestHeaderData;
+import org.apache.kafka.common.message.RequestHeaderDataJsonConverter;
+import org.apache.kafka.common.message.ResponseHeaderData;
+import org.apache.kafka.common.message.ResponseHeaderDataJsonConverter;
 import org.apache.kafka.common.protocol.ByteBufferAccessor;
 import org.apache.kafka.common.protocol.Message;
 import org.apache.kafka.common.protocol.ObjectSerializationCache;
 
 public class WireVectors {
+    static final int[] MOST = {1, 2, 3}; // so many entries at most in each array: one message for each number
     static final Random random = new Random(39);
     static final List<String> lines = new ArrayList<>();
+    static final Map<String, JsonNode> structs = new HashMap<>(); // of the schema that is drawn from
 
     static void add(String name, int version, Message message, JsonNode json) {
         ObjectSerializationCache cache = new ObjectSerializationCache();
@@ -28,105 +51,76 @@ public class WireVectors {
             name, version, HexFormat.of().formatHex(buffer.array()), json));
     }
 
-    static int id() { return random.nextInt(5) == 0 ? Integer.MAX_VALUE - random.nextInt(9) : random.nextInt(9); }
-    static int epoch() { return random.nextInt(4) - 2 + random.nextInt(2) * 100000; }
-    static long brokerEpoch() { return random.nextInt(4) == 0 ? -1 : random.nextLong() >>> 1; }
-    static Uuid uuid() { return random.nextInt(5) == 0 ? Uuid.ZERO_UUID : new Uuid(random.nextLong(), random.nextLong()); }
-    static short error() { return (short) new int[] {0, 11, 77, 3, 41, 56, -1, 107}[random.nextInt(8)]; }
-    static byte bit() { return (byte) random.nextInt(2); }
-    static String name() {
-        return new String[] {"t", "orders.eu-1", "", "\u00fc\u20ac", "x".repeat(127), "y".repeat(249)}[random.nextInt(6)];
+    static boolean has(JsonNode field, String key, int version) {
+        if (!field.has(key)) return false;
+        String text = field.get(key).asText();
+        String[] ends = text.replace("+", "").split("-");
+        int first = Integer.parseInt(ends[0]);
+        int last = text.endsWith("+") ? Short.MAX_VALUE : Integer.parseInt(ends[ends.length - 1]);
+        return first <= version && version <= last;
     }
-    static List<Integer> ids() {
-        List<Integer> ids = new ArrayList<>();
-        for (int n = random.nextInt(4); n > 0; n--) ids.add(id());
-        return ids;
+
+    /** Kafka's name of a field: two of ours differ, since the class of a message has attributes of those names. */
+    static String key(String name) {
+        if (name.equals("RequestType")) return "type";
+        return (Character.toLowerCase(name.charAt(0)) + name.substring(1)).replace("Kraft", "KRaft");
     }
-    interface Maker<T> { T make(); }
-    static <T> List<T> some(int most, Maker<T> maker) {
-        List<T> made = new ArrayList<>();
-        for (int n = random.nextInt(most + 1); n > 0; n--) made.add(maker.make());
+
+    /** A struct that two fields have in common is in place in one of them. */
+    static void remember(JsonNode content) {
+        for (JsonNode field : content.get("fields"))
+            if (field.has("fields")) {
+                structs.put(field.get("type").asText().replace("[]", ""), field.get("fields"));
+                remember(field);
+            }
+    }
+
+    static ObjectNode struct(JsonNode fields, int version, int most) {
+        ObjectNode made = JsonNodeFactory.instance.objectNode();
+        for (JsonNode field : fields) {
+            if (!has(field, "versions", version)) continue;
+            if (has(field, "taggedVersions", version) && random.nextBoolean()) continue;
+            made.set(key(field.get("name").asText()), value(field, version, most));
+        }
         return made;
     }
 
-    static void leaderAndIsr(int most) {
-        LeaderAndIsrRequestData q = new LeaderAndIsrRequestData()
-            .setControllerId(id()).setIsKRaftController(random.nextBoolean()).setControllerEpoch(epoch())
-            .setBrokerEpoch(brokerEpoch()).setType((byte) random.nextInt(3))
-            .setTopicStates(some(most, () -> new LeaderAndIsrRequestData.LeaderAndIsrTopicState()
-                .setTopicName(name()).setTopicId(uuid())
-                .setPartitionStates(some(most, () -> new LeaderAndIsrRequestData.LeaderAndIsrPartitionState()
-                    .setPartitionIndex(id()).setControllerEpoch(epoch()).setLeader(id()).setLeaderEpoch(epoch())
-                    .setIsr(ids()).setPartitionEpoch(epoch()).setReplicas(ids()).setAddingReplicas(ids())
-                    .setRemovingReplicas(ids()).setIsNew(random.nextBoolean()).setLeaderRecoveryState(bit())))))
-            .setLiveLeaders(some(most, () -> new LeaderAndIsrRequestData.LeaderAndIsrLiveLeader()
-                .setBrokerId(id()).setHostName(name()).setPort(id())));
-        add("LeaderAndIsrRequest", 7, q, LeaderAndIsrRequestDataJsonConverter.write(q, (short) 7));
-        LeaderAndIsrResponseData a = new LeaderAndIsrResponseData().setErrorCode(error());
+    static JsonNode value(JsonNode field, int version, int most) {
+        if (has(field, "nullableVersions", version) && random.nextInt(4) == 0) return NullNode.instance;
+        String type = field.get("type").asText();
+        if (!type.startsWith("[]")) return scalar(type);
+        JsonNode inner = structs.get(type = type.substring(2));
+        ArrayNode made = JsonNodeFactory.instance.arrayNode();
         for (int n = random.nextInt(most + 1); n > 0; n--)
-            a.topics().add(new LeaderAndIsrResponseData.LeaderAndIsrTopicError().setTopicId(new Uuid(n, random.nextLong()))
-                .setPartitionErrors(some(most, () -> new LeaderAndIsrResponseData.LeaderAndIsrPartitionError()
-                    .setPartitionIndex(id()).setErrorCode(error()))));
-        add("LeaderAndIsrResponse", 7, a, LeaderAndIsrResponseDataJsonConverter.write(a, (short) 7));
+            made.add(inner != null ? struct(inner, version, most) : scalar(type));
+        return made;
     }
 
-    static void updateMetadata(int most) {
-        UpdateMetadataRequestData q = new UpdateMetadataRequestData()
-            .setControllerId(id()).setIsKRaftController(random.nextBoolean()).setControllerEpoch(epoch())
-            .setBrokerEpoch(brokerEpoch()).setType((byte) random.nextInt(3)) // 0: the tagged field is left out
-            .setTopicStates(some(most, () -> new UpdateMetadataRequestData.UpdateMetadataTopicState()
-                .setTopicName(name()).setTopicId(uuid())
-                .setPartitionStates(some(most, () -> new UpdateMetadataRequestData.UpdateMetadataPartitionState()
-                    .setPartitionIndex(id()).setControllerEpoch(epoch()).setLeader(random.nextInt(4) - 2)
-                    .setLeaderEpoch(epoch()).setIsr(ids()).setZkVersion(epoch()).setReplicas(ids())
-                    .setOfflineReplicas(ids())))))
-            .setLiveBrokers(some(most, () -> new UpdateMetadataRequestData.UpdateMetadataBroker()
-                .setId(id()).setRack(random.nextBoolean() ? null : name())
-                .setEndpoints(some(2, () -> new UpdateMetadataRequestData.UpdateMetadataEndpoint()
-                    .setPort(id()).setHost(name()).setListener("PLAINTEXT").setSecurityProtocol((short) random.nextInt(4))))));
-        add("UpdateMetadataRequest", 8, q, UpdateMetadataRequestDataJsonConverter.write(q, (short) 8));
-        UpdateMetadataResponseData a = new UpdateMetadataResponseData().setErrorCode(error());
-        add("UpdateMetadataResponse", 8, a, UpdateMetadataResponseDataJsonConverter.write(a, (short) 8));
+    static JsonNode scalar(String type) {
+        switch (type) {
+            case "bool": return BooleanNode.valueOf(random.nextBoolean());
+            case "int8": return new ShortNode((short) (random.nextInt(4) - 1));
+            case "int16": return new ShortNode((short) new int[] {0, 11, 77, 3, -1, 107, 32767}[random.nextInt(7)]);
+            case "uint16": return new IntNode(random.nextInt(0x10000));
+            case "int32": return new IntNode(
+                random.nextInt(5) == 0 ? Integer.MAX_VALUE - random.nextInt(9) : random.nextInt(12) - 2);
+            case "int64": return new LongNode(random.nextInt(4) == 0 ? -1 : random.nextLong() >>> 1);
+            case "uuid": return new TextNode(
+                (random.nextInt(5) == 0 ? Uuid.ZERO_UUID : new Uuid(random.nextLong(), random.nextLong())).toString());
+            case "string": return new TextNode(
+                new String[] {"t", "orders.eu-1", "", "\u00fc\u20ac", "x".repeat(127), "y".repeat(249)}[random.nextInt(6)]);
+            default: throw new IllegalArgumentException("teach this program the type " + type);
+        }
     }
 
-    static void stopReplica(int most) {
-        StopReplicaRequestData q = new StopReplicaRequestData()
-            .setControllerId(id()).setIsKRaftController(random.nextBoolean()).setControllerEpoch(epoch())
-            .setBrokerEpoch(brokerEpoch())
-            .setTopicStates(some(most, () -> new StopReplicaRequestData.StopReplicaTopicState().setTopicName(name())
-                .setPartitionStates(some(most, () -> new StopReplicaRequestData.StopReplicaPartitionState()
-                    .setPartitionIndex(id()).setLeaderEpoch(epoch()).setDeletePartition(random.nextBoolean())))));
-        add("StopReplicaRequest", 4, q, StopReplicaRequestDataJsonConverter.write(q, (short) 4));
-        StopReplicaResponseData a = new StopReplicaResponseData().setErrorCode(error())
-            .setPartitionErrors(some(most, () -> new StopReplicaResponseData.StopReplicaPartitionError()
-                .setTopicName(name()).setPartitionIndex(id()).setErrorCode(error())));
-        add("StopReplicaResponse", 4, a, StopReplicaResponseDataJsonConverter.write(a, (short) 4));
-    }
-
-    static void alterPartition(int most) {
-        AlterPartitionRequestData q = new AlterPartitionRequestData().setBrokerId(id()).setBrokerEpoch(brokerEpoch())
-            .setTopics(some(most, () -> new AlterPartitionRequestData.TopicData().setTopicId(uuid())
-                .setPartitions(some(most, () -> new AlterPartitionRequestData.PartitionData()
-                    .setPartitionIndex(id()).setLeaderEpoch(epoch()).setLeaderRecoveryState(bit()).setPartitionEpoch(epoch())
-                    .setNewIsrWithEpochs(some(most, () -> new AlterPartitionRequestData.BrokerState()
-                        .setBrokerId(id()).setBrokerEpoch(brokerEpoch())))))));
-        add("AlterPartitionRequest", 3, q, AlterPartitionRequestDataJsonConverter.write(q, (short) 3));
-        AlterPartitionResponseData a = new AlterPartitionResponseData().setThrottleTimeMs(random.nextInt(9)).setErrorCode(error())
-            .setTopics(some(most, () -> new AlterPartitionResponseData.TopicData().setTopicId(uuid())
-                .setPartitions(some(most, () -> new AlterPartitionResponseData.PartitionData()
-                    .setPartitionIndex(id()).setErrorCode(error()).setLeaderId(id()).setLeaderEpoch(epoch()).setIsr(ids())
-                    .setLeaderRecoveryState(bit()).setPartitionEpoch(epoch())))));
-        add("AlterPartitionResponse", 3, a, AlterPartitionResponseDataJsonConverter.write(a, (short) 3));
-    }
-
-    static void controlledShutdown(int most) {
-        ControlledShutdownRequestData q = new ControlledShutdownRequestData().setBrokerId(id()).setBrokerEpoch(brokerEpoch());
-        add("ControlledShutdownRequest", 3, q, ControlledShutdownRequestDataJsonConverter.write(q, (short) 3));
-        ControlledShutdownResponseData a = new ControlledShutdownResponseData().setErrorCode(error());
-        for (int n = random.nextInt(most + 1); n > 0; n--)
-            a.remainingPartitions().add(new ControlledShutdownResponseData.RemainingPartition()
-                .setTopicName("t" + n).setPartitionIndex(id()));
-        add("ControlledShutdownResponse", 3, a, ControlledShutdownResponseDataJsonConverter.write(a, (short) 3));
+    static void message(JsonNode schema, int version, int most) throws ReflectiveOperationException {
+        String name = schema.get("name").asText();
+        Class<?> data = Class.forName("org.apache.kafka.common.message." + name + "Data");
+        Class<?> converter = Class.forName("org.apache.kafka.common.message." + name + "DataJsonConverter");
+        Message made = (Message) converter.getMethod("read", JsonNode.class, short.class)
+            .invoke(null, struct(schema.get("fields"), version, most), (short) version);
+        JsonNode json = (JsonNode) converter.getMethod("write", data, short.class).invoke(null, made, (short) version);
+        add(name, version, made, json);
     }
 
     static void headers() {
@@ -139,13 +133,16 @@ public class WireVectors {
         }
     }
 
-    public static void main(String[] args) {
-        for (int most : new int[] {0, 1, 2, 3, 3}) {
-            leaderAndIsr(most);
-            updateMetadata(most);
-            stopReplica(most);
-            alterPartition(most);
-            controlledShutdown(most);
+    public static void main(String[] args) throws Exception {
+        File[] files = new File(args[0]).listFiles((folder, name) -> name.endsWith(".json"));
+        Arrays.sort(files);
+        for (File file : files) {
+            JsonNode schema = new ObjectMapper().readTree(Files.readString(file.toPath()));
+            structs.clear();
+            remember(schema);
+            String[] ends = schema.get("validVersions").asText().split("-");
+            for (int version = Integer.parseInt(ends[0]); version <= Integer.parseInt(ends[ends.length - 1]); version++)
+                for (int most : MOST) message(schema, version, most);
         }
         headers();
         System.out.println("[\n" + String.join(",\n", lines) + "\n]");

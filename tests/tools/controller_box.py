@@ -25,6 +25,7 @@ from typing import Any, Self, TypeVar
 
 from pytest_kcontroller.controller.channels import Answered
 from pytest_kcontroller.controller.controller import Controller
+from pytest_kcontroller.controller.events.event import RequestEvent
 from pytest_kcontroller.hookspecs import LeaderSelector
 from pytest_kcontroller.model.cluster import Address, Assignment, Broker, LeaderAndIsr, TopicPartition, TopicState
 from pytest_kcontroller.model.election import ElectionReason
@@ -41,9 +42,6 @@ from pytest_kcontroller.wire.messages import (
     AlterPartitionRequest,
     AlterPartitionTopic,
     ControlledShutdownRequest,
-    LeaderAndIsrPartitionError,
-    LeaderAndIsrResponse,
-    LeaderAndIsrTopicError,
 )
 from pytest_kcontroller.wire.topic_ids import topic_uuid
 from pytest_kcontroller.zookeeper.session import (
@@ -66,6 +64,7 @@ from pytest_kcontroller.zookeeper.znodes import (
     broker_path,
     decode_state,
     decode_topic,
+    delete_topic_path,
     encode_broker,
     encode_controller,
     encode_controller_epoch,
@@ -76,6 +75,7 @@ from pytest_kcontroller.zookeeper.znodes import (
     state_path,
     topic_path,
 )
+from tests.tools.broker_answers import answer_of
 from tests.tools.recording_channels import RecordingChannels, Sent
 
 T = TypeVar("T")
@@ -163,6 +163,11 @@ class ControllerBox:
             ran = self._scheduler.ran
             self._scheduler.run(self._scheduler.now_us + QUIET_US)
 
+    def pass_time(self, seconds: float) -> None:
+        """And whatever becomes of it."""
+        self._scheduler.run(self._scheduler.now_us + round(seconds * 1_000_000))
+        self.settle()
+
     @contextmanager
     def paused(self) -> Iterator[None]:
         """The controller's process stands still meanwhile; what was done in the block comes all at once behind it."""
@@ -181,6 +186,12 @@ class ControllerBox:
 
     def expire_session(self) -> None:
         """ZooKeeper ends the controller's session. It opens the next one when it has processed that."""
+        self._world.zookeeper.expire(self.sessions[-1].session_id)
+        self.settle()
+
+    def end(self) -> None:
+        """Its process is killed, and so its session expires."""
+        self._scheduler.kill(self._loop)
         self._world.zookeeper.expire(self.sessions[-1].session_id)
         self.settle()
 
@@ -261,16 +272,27 @@ class ControllerBox:
 
     def act(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs `work` in the controller's process, as one of its events would, and gives its result."""
+        return self.begin(work).result()
+
+    def begin(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """As `act`, of something that may stand at a hold point when this returns."""
         task = self._loop.create_task(work, name="act")
         self.settle()
-        return task.result()
+        return task
 
     # --- requests to the controller
 
     def ask(self, request: Any) -> asyncio.Task[Any]:
         """Its answer may still be awaited when this returns."""
         handler = self.controller.handlers()[request.API_KEY]
-        task = self._loop.create_task(_await(handler(request)), name=type(request).__name__)
+        return self._await_answer(handler(request), type(request).__name__)
+
+    def put(self, kind: Callable[[Any, asyncio.Future[Any]], RequestEvent], request: Any) -> asyncio.Task[Any]:
+        """The same for an event, whatever its request looks like on the wire."""
+        return self._await_answer(self.controller.ask(kind, request), kind.__name__)
+
+    def _await_answer(self, answer: Any, name: str) -> asyncio.Task[Any]:
+        task = self._loop.create_task(_await(answer), name=name)
         self.settle()
         return task
 
@@ -306,31 +328,36 @@ class ControllerBox:
         epoch = self.broker_epoch(broker) if broker_epoch is None else broker_epoch
         return self.ask(ControlledShutdownRequest(broker_id=broker, broker_epoch=epoch))
 
-    def answer(self, sent: Sent, *, failed: Mapping[str, ErrorCode] | None = None) -> None:
-        """The broker has done what a LeaderAndIsr asked, but for the partitions that failed."""
-        errors = failed or {}
-        topics = [
-            LeaderAndIsrTopicError(
-                topic_id=topic.topic_id,
-                partition_errors=[
-                    LeaderAndIsrPartitionError(
-                        partition_index=entry.partition_index,
-                        error_code=int(errors.get(f"{topic.topic_name}-{entry.partition_index}", ErrorCode.NONE)),
-                    )
-                    for entry in topic.partition_states
-                ],
-            )
-            for topic in sent.request.topic_states
-        ]
-        response = LeaderAndIsrResponse(error_code=int(ErrorCode.NONE), topics=topics)
-        self._loop.call_soon(self.terms[-1].answered, sent.broker, sent.request, response)
+    def answer(
+        self, *sent: Sent, failed: Mapping[str, ErrorCode] | None = None, error: ErrorCode = ErrorCode.NONE
+    ) -> None:
+        """The broker has done what a LeaderAndIsr or a StopReplica asked, but for the partitions that failed; with `error`
+        it has refused the request."""
+        for one in sent:
+            response = answer_of(one.request, failed or {}, error)
+            self._loop.call_soon(self.terms[-1].answered, one.broker, one.request, response)
         self.settle()
+
+    def delete_topic(self, *names: str) -> None:
+        """Somebody wants them to be deleted."""
+        self.write(*[Create(delete_topic_path(name)) for name in names])
 
     # --- what ZooKeeper has
 
     def data(self, path: str) -> bytes | None:
         znode = self._world.zookeeper.tree.znodes.get(path)
         return None if znode is None else znode.data
+
+    def version(self, path: str) -> int:
+        """Of a znode; -1: there is none."""
+        znode = self._world.zookeeper.tree.znodes.get(path)
+        return -1 if znode is None else znode.version
+
+    def children(self, path: str) -> list[str]:
+        """Their names, sorted."""
+        above = f"{path}/"
+        names = (znode.removeprefix(above) for znode in self._world.zookeeper.tree.znodes if znode.startswith(above))
+        return sorted(name for name in names if "/" not in name)
 
     def find_state(self, name: str) -> LeaderAndIsr | None:
         znode = self._world.zookeeper.tree.znodes.get(state_path(partition(name)))

@@ -21,9 +21,14 @@ from pathlib import Path
 from kcontroller_chaos.campaign import published
 from kcontroller_chaos.catalogue import load_catalogue
 from kcontroller_chaos.history import formats
+from pytest_kcontroller.broker.clients import OF_CONTROLLER
+from pytest_kcontroller.broker.handlers import OLDEST
+from pytest_kcontroller.cluster.kafka import releases
 from pytest_kcontroller.model import kafka_config
 from pytest_kcontroller.wire.generate.modules import modules
 from pytest_kcontroller.wire.generate.schema import load_schemas
+from pytest_kcontroller.wire.messages import APIS
+from tests.tools import controller_tables, fault_table, fidelity_tables
 
 ROOT = Path(__file__).parents[2]
 
@@ -84,13 +89,38 @@ def _fault_keys() -> Iterator[Generated]:
             yield Generated("docs/faults.md", partial(published.parameters_table, kind), part=f"keys-of-{kind.name}")
 
 
+def _served_versions() -> str:
+    """What a node serves, as ApiVersions says it."""
+    lines = ["| request | key | versions | answered by |", "|---|---|---|---|"]
+    for key, api in sorted(APIS.items()):
+        oldest = max(api.min_version, OLDEST.get(key, 0))
+        versions = str(oldest) if oldest == api.max_version else f"{oldest} to {api.max_version}"
+        by = "controller" if key in OF_CONTROLLER else "every node"
+        lines.append(f"| {api.request.__name__.removesuffix('Request')} | {key} | {versions} | {by} |")
+    return "\n".join(lines) + "\n"
+
+
 FILES = (
     Generated("chaos/kcontroller_chaos/campaign/campaign.schema.json", _campaign_schema),
     Generated("docs/campaign.schema.json", _campaign_schema),
     Generated("docs/summary.schema.json", _copy_of("reports/kcontroller_reports/summary.schema.json")),
     Generated("docs/campaigns.md", lambda: published.docs_table(load_catalogue(installed=False)), part="campaign-keys"),
+    Generated("docs/campaigns.md", published.actions_table, part="admin-actions"),
+    Generated("docs/invariants.md", published.invariants_table, part="znode-invariants"),
+    Generated("docs/clients.md", _served_versions, part="versions"),
     Generated("docs/kafka-settings.md", kafka_config.docs_table, part="kafka-settings"),
+    Generated("docs/kafka-releases.md", releases.docs_table, part="releases"),
     *_fault_keys(),
+    Generated("docs/faults.md", fault_table.table, part="faults-seen"),
+    Generated("docs/controller.md", controller_tables.events_table, part="controller-events"),
+    Generated("docs/controller.md", controller_tables.partition_machine, part="partition-machine"),
+    Generated("docs/controller.md", controller_tables.replica_machine, part="replica-machine"),
+    Generated("docs/controller.md", controller_tables.selectors_table, part="stock-selectors"),
+    Generated("docs/fidelity.md", fidelity_tables.vectors_table, part="fidelity-vectors"),
+    Generated("docs/fidelity.md", fidelity_tables.left_out_table, part="fidelity-left-out"),
+    Generated("docs/fidelity.md", fidelity_tables.explained_table, part="fidelity-explained"),
+    Generated("docs/fidelity.md", fidelity_tables.scenarios_table, part="fidelity-scenarios"),
+    Generated("docs/fidelity.md", fidelity_tables.explained_steps_table, part="fidelity-steps"),
     Generated("docs/formats.md", formats.docs_tables, part="history-kinds"),
     *_wire_messages(),
 )

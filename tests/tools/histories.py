@@ -45,12 +45,28 @@ def register(zxid: int, session: str, broker: int) -> dict[str, Any]:
 
 
 def unregister(zxid: int, session: str, broker: int) -> dict[str, Any]:
-    return {**write(zxid, session, ops={}), "ops": [{"type": "delete", "path": f"/brokers/ids/{broker}"}]}
+    return ended(zxid, session, f"/brokers/ids/{broker}")
+
+
+def made(zxid: int, session: str, path: str, **value: Any) -> dict[str, Any]:
+    """The znode is new."""
+    return {**write(zxid, session, ops={}), "ops": [{"type": "create", "path": path, "data": json.dumps(value)}]}
+
+
+def ended(zxid: int, session: str, *paths: str) -> dict[str, Any]:
+    """The znodes have been deleted."""
+    return {**write(zxid, session, ops={}), "ops": [{"type": "delete", "path": path, "data": None} for path in paths]}
 
 
 def follow(seq: int, *, leader_epoch: int = 0, broker_epoch: int = 1) -> dict[str, Any]:
     fields = {"topic": "t", "partition": 0, "leader": 1, "epoch": 2}
     return node(seq, "broker.become-leader", leader_epoch=leader_epoch, broker_epoch=broker_epoch, **fields)
+
+
+def stop(seq: int, *, leader_epoch: int = 0, refused: int = 0, delete: bool = True, topic: str = "t") -> dict[str, Any]:
+    """The node is told to stop a replica."""
+    told = {"topic": topic, "partition": 0, "leader_epoch": leader_epoch, "delete": delete, "refused": refused}
+    return node(seq, "broker.stop-replica", epoch=2, broker_epoch=1, **told)
 
 
 def metadata(**changed: Any) -> dict[str, Any]:
@@ -65,15 +81,32 @@ TOPIC = write(
 """The one broker of `u` is dead all the time."""
 STATUS = engine("node.status", node=1, active=True, session="0xb")
 LED = {"topic": "t", "partition": 0, "replicas": [1, 2], "leader": 1, "isr": [1, 2], "leader_epoch": 0, "version": 1}
-TREE = engine("zk.tree", controller=1, controller_owner="0xb", brokers=[1, 2], partitions=[LED])
+LED |= {"adding": [], "removing": []}
+TREE = engine(
+    "zk.tree", controller=1, controller_owner="0xb", brokers=[1, 2], partitions=[LED], electing=[], deleting=[]
+)
+ENDED = node(5, "topic-deletion.complete", epoch=2, topics=["gone"], replicas={"gone-0": [1]})
 NODE = (
     node(0, "node.started", node=1, pid=1),
     node(1, "zk.state", state="connected", session="0xb"),
     follow(2),
+    {**follow(3), "topic": "gone"},
+    stop(4, topic="gone"),
+    node(4, "replicas.deleted", broker=1, epoch=2, topics={"gone": {"partition": [0]}}),
+    ENDED,
     node(5, "controller.failover", epoch=2, partitions=1, duration_us=1, zxid=5),
-    node(6, "controller.controlled-shutdown", broker=9, broker_epoch=1, epoch=1, relieved={"t-0": 0}),
+    node(6, "broker.answered-client", api="CreateTopics", znode="/brokers/topics/t", holds={"partitions": 1}),
+    node(6, "controller.controlled-shutdown", broker=9, broker_epoch=1, epoch=1, relieved={"t-0": 0}, zxid=1),
 )
 REGISTERED = (register(1, "0xb", 1), register(1, "0xc", 2))
-WRITTEN = (elect(2, "0xa", 1), state(3, "0xa", 1), elect(4, "0xb", 2), state(5, "0xb", 2))
-GOOD = (TOPIC, *REGISTERED, *WRITTEN, *NODE, STATUS, metadata(), TREE)
+ENTRY = {"topic": "t", "partition": 0, "replicas": [1, 2]}
+ASKED = write(1, "0x9", ops={"/admin/reassign_partitions": {"partitions": [ENTRY]}})
+WRITTEN = (ASKED, elect(2, "0xa", 1), state(3, "0xa", 1), elect(4, "0xb", 2), state(5, "0xb", 2))
+GONE, CONFIG, MARKER = "/brokers/topics/gone", "/config/topics/gone", "/admin/delete_topics/gone"
+DELETED = (
+    made(0, "0x9", GONE, partitions={"0": [1]}, topic_id="A"),
+    made(0, "0x9", CONFIG),
+    ended(5, "0xb", GONE, CONFIG, MARKER),
+)
+GOOD = (TOPIC, *REGISTERED, *WRITTEN, *DELETED, *NODE, STATUS, metadata(), TREE)
 """Every invariant finds something to check in it, and holds. One that would find nothing: add here what it looks at."""

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kazoo.exceptions import LockTimeout
+from kazoo.protocol.states import EventType
 from kazoo.recipe.cache import TreeCache
 
 from pytest_kcontroller.runtime.rng import NamedRng
@@ -322,9 +323,12 @@ def after_stop(a: Any, b: Any) -> list[Any]:
     a.set("/n", b"1")
     a.handler.sleep_func(0.2)
     failed = [_outcome(lambda: b.get("/n")), _outcome(lambda: b.create("/m")), b.connected, b.state]
-    before = [*log.lines]
     b.start()
-    return [*failed, before, log.wait(1), b.get("/n")[0], b.state]
+    value = b.get("/n")[0]
+    # What ends a watch with its session ("NONE") is queued while `stop` ends the thread that hands it out: whether it comes
+    # before that, after the next start, or is lost with the queue, is kazoo's race. What happened to the znode never comes.
+    changes = [line for line in log.lines if line != EventType.NONE]
+    return [*failed, changes, value, b.state]
 
 
 def timeouts(a: Any, b: Any) -> list[Any]:

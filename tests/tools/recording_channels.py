@@ -39,6 +39,7 @@ class RecordingChannels:
     def __init__(self, answered: Answered, sent: list[Sent]) -> None:
         self.answered, self._sent = answered, sent
         self.brokers: dict[int, Broker] = {}
+        self.unanswered = 0
 
     def add(self, broker: Broker) -> None:
         self.brokers[broker.id] = broker

@@ -5,36 +5,42 @@ from __future__ import annotations
 import re
 import types
 import warnings
-from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any, get_args, get_origin, get_type_hints
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any, get_args, get_type_hints
 
 with warnings.catch_warnings():
     # Its loader calls importlib.resources.read_text, which Python 3.11 and 3.12 call deprecated (3.13 took that back).
     warnings.simplefilter("ignore", DeprecationWarning)
+    from kafka.protocol.api_header import ResponseClassRegistry
     from kafka.protocol.api_message import ApiMessage
     from kafka.protocol.metadata.api_versions import ApiVersionsRequest as OtherApiVersionsRequest
     from kafka.protocol.metadata.api_versions import ApiVersionsResponse as OtherApiVersionsResponse
     from kafka.protocol.schemas.fields.codecs import EncodeBuffer
 
+from pytest_kcontroller.wire.generate.schema import NO_VERSIONS, Versions
 from pytest_kcontroller.wire.topic_ids import topic_uuid
 
-__all__ = ["KafkaPython", "OtherApiVersionsRequest", "OtherApiVersionsResponse", "from_json", "random_message"]
+__all__ = ["KafkaPython", "OtherApiVersionsRequest", "OtherApiVersionsResponse", "from_json", "random_message", "whole"]
 
 TEXTS = ("", "t", "orders.eu-1", "h\u00f6st\u20ac", "x" * 126, "x" * 127, "y" * 20_000)
 
 
 def from_json(kind: Any, value: Mapping[str, Any]) -> Any:
     """A message of ours from Kafka's JSON form of it."""
-    hints, found = get_type_hints(kind), dict[str, Any]()
-    for key, content in value.items():
-        name = snake_case(key)
-        if get_origin(hints[name]) is list:
-            content = [from_json(get_args(hints[name])[0], item) for item in content]
-        elif get_origin(hints[name]) is tuple:
-            content = tuple(content)
-        found[name] = topic_uuid(content) if key == "topicId" else content
-    return kind(**found)
+    hints = get_type_hints(kind)
+    return kind(**{snake_case(key): _value_of(hints[snake_case(key)], content) for key, content in value.items()})
+
+
+def _value_of(hint: Any, content: Any) -> Any:
+    if content is None:
+        return None
+    if isinstance(content, list):
+        (item,) = (a for a in _flat_args(hint) if a is not Ellipsis)
+        if is_dataclass(item):
+            return [from_json(item, each) for each in content]
+        return content if item is str else tuple(content)
+    return topic_uuid(content) if hint is bytes else content
 
 
 def snake_case(name: str) -> str:
@@ -43,26 +49,55 @@ def snake_case(name: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name.replace("KRaft", "Kraft")).lower()
 
 
-def random_message(kind: Any, content: Mapping[str, Any], draw: Any) -> Any:
-    """A message or struct of the class `kind`, which the schema `content` (JSON) describes."""
-    values = {snake_case(f["name"]): _random_value(f, kind, draw) for f in content["fields"]}
+def whole(content: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema (JSON) in which each field has the fields of its struct in place: ours names a struct that two fields have
+    in common only once."""
+    known = dict(_named_fields(content))
+
+    def filled(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [f | ({"fields": filled(known[name])} if (name := _bare(f)) in known else {}) for f in fields]
+
+    return {**content, "fields": filled(content["fields"])}
+
+
+def _named_fields(content: Mapping[str, Any]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    for field in content["fields"]:
+        if "fields" in field:
+            yield _bare(field), field["fields"]
+            yield from _named_fields(field)
+
+
+def _bare(field: Mapping[str, Any]) -> str:
+    return str(field["type"]).removeprefix("[]")
+
+
+def random_message(kind: Any, content: Mapping[str, Any], draw: Any, version: int | None = None) -> Any:
+    """A message or struct of the class `kind`, which the schema `content` (JSON, as of `whole`) describes. Fields that
+    `version` has not are left out (None: there are none)."""
+    fields = (f for f in content["fields"] if version is None or version in Versions.parse(f["versions"]))
+    values = {snake_case(f["name"]): _random_value(f, kind, draw, version) for f in fields}
     return kind(**values)
 
 
-def _random_value(field: Mapping[str, Any], kind: Any, draw: Any) -> Any:
-    if "nullableVersions" in field and draw.random() < 0.3:
+def _random_value(field: Mapping[str, Any], kind: Any, draw: Any, version: int | None) -> Any:
+    if _may_be_null(field, version) and draw.random() < 0.3:
         return None
     if "taggedVersions" in field and draw.random() < 0.5:
         return next(_default_of(f) for f in fields(kind) if f.name == snake_case(field["name"]))
-    name = field["type"].removeprefix("[]")
+    name = _bare(field)
     if not field["type"].startswith("[]"):
         return _random_scalar(name, draw)
     length = draw.choice((0, 1, 2, 3, 3, 20, 130 if "fields" not in field else 4))
     if "fields" in field:
         (hint,) = (a for a in _flat_args(get_type_hints(kind)[snake_case(field["name"])]) if isinstance(a, type))
-        return [random_message(hint, field, draw) for _ in range(min(length, 4))]
+        return [random_message(hint, field, draw, version) for _ in range(min(length, 4))]
     values = [_random_scalar(name, draw) for _ in range(length)]
     return values if name == "string" else tuple(values)
+
+
+def _may_be_null(field: Mapping[str, Any], version: int | None) -> bool:
+    nullable = Versions.parse(field.get("nullableVersions", "none"))
+    return version in nullable if version is not None else nullable != NO_VERSIONS
 
 
 def _flat_args(hint: Any) -> list[Any]:
@@ -97,11 +132,22 @@ class KafkaPython:
 
     def __init__(self, content: Mapping[str, Any]) -> None:
         patch = classmethod(lambda _, __: content)  # in place of the schema that it has of that name
+        # A class of a response becomes what its clients decode answers with, by a weak reference: not ours, which goes away.
+        registered = ResponseClassRegistry._response_class_registry
+        before = dict(registered)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             self._kind: Any = types.new_class(
                 "ApiVersionsRequest", (ApiMessage,), exec_body=lambda body: body.update(json_patch=patch)
             )
+        registered.clear()
+        registered.update(before)
+
+    @staticmethod
+    def class_of_response(api_key: int) -> str | None:
+        """By which its clients read answers; None: they know none. Raises ReferenceError if it is gone."""
+        kind: Any = ResponseClassRegistry._response_class_registry.get(api_key)
+        return None if kind is None else f"{kind.__module__}.{kind.__qualname__}"
 
     def same_again(self, body: bytes, version: int) -> bytes:
         """Decodes and encodes `body`."""

@@ -58,6 +58,20 @@ def test_it_goes_away_after_a_failure_too() -> None:
     assert double(2) == 4
 
 
+def test_what_is_kafkas_is_not_counted_and_a_mutant_goes_before_it() -> None:
+    kafkas = Mutant("k", "d", "s", (("test-seams.double", lambda number: -number),), kafkas=True)
+    with installed(None, [kafkas]):
+        assert double(2) == -2
+        assert counts() == {}
+    counter = Counter()
+    with installed(mutant("test-seams.add"), [kafkas]):
+        counter.add(5)
+        assert (double(2), counter.total, counts()) == (-2, 0, {"test-seams.add": 1})
+    with installed(mutant("test-seams.double"), [kafkas]):
+        assert (double(2), counts()) == (2, {"test-seams.double": 1})
+    assert double(2) == 4
+
+
 def test_a_mutant_of_a_seam_that_does_not_exist_does_not_apply() -> None:
     with (
         pytest.raises(MutantDoesNotApplyError, match=r"test-seams\.gone.*test-seams\.double"),

@@ -1,7 +1,7 @@
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kazoo.handlers.threading import SequentialThreadingHandler
@@ -9,6 +9,7 @@ from kazoo.protocol.connection import ConnectionHandler
 from kazoo.protocol.states import KazooState as KazooState
 from kazoo.protocol.states import WatchedEvent, ZnodeStat
 from kazoo.retry import KazooRetry
+from kazoo.security import ACL
 
 _Watch = Callable[[WatchedEvent], object] | None
 
@@ -43,12 +44,17 @@ class KazooClient:
         connection_retry: KazooRetry | None = ...,
         command_retry: KazooRetry | None = ...,
         logger: logging.Logger | None = ...,
+        default_acl: Sequence[ACL] | None = ...,
+        auth_data: Sequence[tuple[str, str]] | None = ...,
+        sasl_options: dict[str, str] | None = ...,
     ) -> None: ...
     def _notify_pending(self, state: str) -> None: ...
     def _session_callback(self, state: str) -> None: ...
     def _call(self, request: Any, async_object: Any) -> bool | None: ...
     @property
     def client_id(self) -> tuple[int, bytes] | None: ...
+    @property
+    def client_state(self) -> str: ...
     @property
     def connected(self) -> bool: ...
     def add_listener(self, listener: Callable[[str], object]) -> None: ...
@@ -64,7 +70,7 @@ class KazooClient:
         self,
         path: str,
         value: bytes = ...,
-        acl: None = ...,
+        acl: Sequence[ACL] | None = ...,
         ephemeral: bool = ...,
         sequence: bool = ...,
         makepath: bool = ...,

@@ -13,8 +13,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from pytest_kcontroller.cluster.capabilities import CRASH_POINTS, Capability
-from pytest_kcontroller.cluster.zookeeper import PLACES
+from pytest_kcontroller.cluster.capabilities import (
+    CLIENTS,
+    CLOCKS,
+    CONTAINERS,
+    CRASH_POINTS,
+    HOLDS,
+    OWN_CLOSE,
+    POWERS,
+    REPORTS,
+    ZOOKEEPER_BYTES,
+    ZOOKEEPERS,
+    Capability,
+)
+from pytest_kcontroller.cluster.zookeeper import CONTAINER, PLACES
 from pytest_kcontroller.errors import NotOnThisBackend, UsageError
 
 if TYPE_CHECKING:
@@ -41,9 +53,33 @@ class Backend:
     zookeepers: tuple[str, ...] = PLACES
     """Where its ZooKeeper may run (`--zookeeper`); empty: nowhere else."""
     lacks: tuple[Capability[object], ...] = ()
+    programs: bool = False
+    """Its nodes may be programs of a user's."""
+    containers: bool = False
+    """Its nodes are containers: the code is that of processes, and a start takes longer."""
+    requirement: str | None = None
+    """What `--kc-require` calls that of its needs which others have not."""
 
     def load(self) -> BackendModule:
         return cast("BackendModule", importlib.import_module(self.module))
+
+    def zookeeper_place(self, wanted: str) -> str:
+        """Where its ZooKeeper runs if that is wanted: what has one place has that."""
+        return self.zookeepers[0] if len(self.zookeepers) == 1 else wanted
+
+    def check_runs_programs(self, *, in_image: bool = False, where: str = "") -> None:
+        """Raises NotOnThisBackend."""
+        if self.programs and self.containers is in_image:
+            return
+        others = [each.name for each in BACKENDS if each.programs and each.containers is in_image]
+        hint = f"use the backend {' or '.join(others)}"
+        if self.programs:
+            kind = "is in no image" if self.containers else "is in an image"
+            hint += ", or name the `image` that it is in" if self.containers else ", or leave `image` out"
+            raise NotOnThisBackend(f"the backend {self.name} runs no program that {kind}", where=where, hint=hint)
+        raise NotOnThisBackend(
+            f"the backend {self.name} has no nodes that are programs of yours", where=where, hint=hint
+        )
 
     def check_has(self, needed: Iterable[Capability[object]], *, where: str = "") -> None:
         """Raises NotOnThisBackend for the first that it lacks, with the backends that have it."""
@@ -60,7 +96,8 @@ BACKENDS = (
         help="nodes, ZooKeeper and proxies as processes",
         module="kcontroller_chaos.backends.process",
         needs=("java", "zookeeper", "proxies", "loopback", "descriptors", "temporary", *PLUGINS),
-        lacks=(CRASH_POINTS,),
+        lacks=(CRASH_POINTS, POWERS, CONTAINERS),
+        programs=True,
     ),
     Backend(
         name="sim",
@@ -68,6 +105,26 @@ BACKENDS = (
         module="kcontroller_chaos.backends.sim",
         simulated=True,
         zookeepers=(),
+        lacks=(CLIENTS, ZOOKEEPERS, ZOOKEEPER_BYTES, CONTAINERS),
+    ),
+    Backend(
+        name="kafka",
+        help="brokers of Apache Kafka, ZooKeeper and proxies as processes",
+        module="kcontroller_chaos.backends.kafka",
+        needs=("java", "kafka", "zookeeper", "proxies", "loopback", "descriptors", "temporary", *PLUGINS),
+        lacks=(HOLDS, CRASH_POINTS, REPORTS, OWN_CLOSE, POWERS, CLOCKS, CONTAINERS),
+        requirement="kafka",
+    ),
+    Backend(
+        name="docker",
+        help="nodes, ZooKeeper and proxies in containers",
+        module="kcontroller_chaos.backends.docker",
+        needs=("docker client", "docker engine", "proxies", "temporary", *PLUGINS),
+        zookeepers=(CONTAINER,),
+        lacks=(CRASH_POINTS, POWERS),
+        programs=True,
+        containers=True,
+        requirement="docker",
     ),
 )
 NAMES = tuple(backend.name for backend in BACKENDS)

@@ -13,13 +13,17 @@ from kcontroller_chaos.history.following import FollowedLog, LogSource
 from kcontroller_chaos.history.read import History, read_history, zk_import
 from kcontroller_chaos.history.rundir import RunDirectory
 from kcontroller_chaos.history.transactions import ZOOKEEPER
-from pytest_kcontroller.cluster.java import versions
+from pytest_kcontroller.cluster import java
+from pytest_kcontroller.cluster.capabilities import REPORTS
 from pytest_kcontroller.cluster.observed import ClusterSettings
+from pytest_kcontroller.cluster.process import proxy_server
 from pytest_kcontroller.cluster.process.cluster import ProcessCluster
+from pytest_kcontroller.cluster.process.ground import Grounds
+from pytest_kcontroller.cluster.system.cluster import SystemCluster
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.source import check_zookeeper
 from pytest_kcontroller.errors import EnvironmentFailure
-from pytest_kcontroller.model.history import HistoryEvent
+from pytest_kcontroller.model.history import HistoryEvent, NodeRespawned, SessionGranted
 from pytest_kcontroller.runtime.foreign import freed_when_held_up
 from pytest_kcontroller.runtime.nursery import settled
 from pytest_kcontroller.runtime.real import RealClock, Recorder, RunStart
@@ -28,6 +32,12 @@ __all__ = ("check", "new_run", "play", "start_of", "versions")
 
 check = check_zookeeper
 
+
+def versions(zookeeper_image: str | None) -> dict[str, str]:
+    return {**java.versions(zookeeper_image), **proxy_server.versions()}
+
+
+SESSIONS_S = 0.05
 HELD_UP_S = 20.0
 """A fault that lets nobody else go on for so long is given up: it was not applied, observed or healed."""
 
@@ -35,16 +45,26 @@ HELD_UP_S = 20.0
 class ProcessRun(RealRun):
     """`zookeeper_log`: where ZooKeeper writes its transaction log from its start on (default: copied there at the end)."""
 
+    made_of: type[ProcessCluster] = ProcessCluster
+    made_of_programs: type[SystemCluster] = SystemCluster
+    """If the settings name a program."""
+
     def __init__(
-        self, settings: ClusterSettings, directory: Path, start: RunStart, *, zookeeper_log: Path | None = None
+        self,
+        settings: ClusterSettings,
+        directory: Path,
+        start: RunStart,
+        *,
+        zookeeper_log: Path | None = None,
+        grounds: Grounds | None = None,
     ) -> None:
         clock = RealClock(start)
         super().__init__(settings, directory, start, clock)
         (directory / "history").mkdir(parents=True, exist_ok=True)
-        self._zookeeper_log = zookeeper_log
+        self._zookeeper_log, self._grounds = zookeeper_log, grounds
         self._recorder = Recorder(directory / "history" / f"{ENGINE}.jsonl", ENGINE, clock)
         self._log = FollowedLog(start, clock, self.record)
-        self._following: asyncio.Task[None] | None = None
+        self._following: list[asyncio.Task[None]] = []
         self._cluster: ProcessCluster | None = None
 
     @property
@@ -55,22 +75,48 @@ class ProcessRun(RealRun):
 
     @property
     def zookeeper(self) -> str:
-        return str(self.cluster.zookeeper.address)
+        return self.cluster.zookeeper.connect_string
 
     async def open(self) -> None:
-        self._following = asyncio.create_task(self._log.follow(), name="follow ZooKeeper's log")
+        self._following = [asyncio.create_task(self._log.follow(), name="follow ZooKeeper's log")]
+        made_of = self.made_of_programs if self.settings.program is not None else self.made_of
         try:
-            self._cluster = await ProcessCluster.start(
+            self._cluster = await made_of.start(
                 self.settings,
                 self.directory,
                 run_start=self.start,
                 on_exit=self.exited,
                 zookeeper_log=self._zookeeper_log,
+                grounds=self._grounds if made_of is ProcessCluster else None,
             )
         except BaseException:
             await self._follow_no_more()
             raise
-        self._log.open(self.cluster.zookeeper.txn_log_directory)
+        self._log.open(self.cluster.zookeeper.txn_log_directories, self.cluster.log_since)
+        if isinstance(self.cluster, SystemCluster):
+            self.cluster.on_respawn = lambda node: self.record(NodeRespawned(node=node))
+        if not self.cluster.has(REPORTS):
+            self._following.append(asyncio.create_task(self._follow_sessions(), name="follow sessions"))
+
+    async def _follow_sessions(self) -> None:
+        """What nodes of ours say themselves."""
+        seen: set[int] = set()
+        while True:
+            for node in self.cluster.nodes:
+                for session in self.cluster.sessions(node):
+                    if session.session_id not in seen:
+                        seen.add(session.session_id)
+                        name, timeout_ms = hex(session.session_id), session.timeout_ms
+                        self.record(SessionGranted(node=node, session=name, timeout_ms=timeout_ms))
+            await asyncio.sleep(SESSIONS_S)
+
+    @property
+    def lost(self) -> EnvironmentFailure | None:
+        return None if self._cluster is None else self._cluster.lost
+
+    @property
+    def told(self) -> bool:
+        return self.cluster.told
 
     def record(self, event: HistoryEvent, /) -> None:
         self._recorder(event)
@@ -79,7 +125,8 @@ class ProcessRun(RealRun):
         return Feed(Tail(self.directory / "history", skip=(ZOOKEEPER,)), LogSource(self._log))
 
     def history(self) -> History:
-        self.cluster.zookeeper.export_log(self.directory / ZOOKEEPER)
+        self.cluster.export_log(self.directory / ZOOKEEPER)
+        self.cluster.export_logs()
         zk_import(self.directory, self.start)
         return read_history(self.directory / "history")
 
@@ -89,10 +136,11 @@ class ProcessRun(RealRun):
         await self._follow_no_more()
 
     async def _follow_no_more(self) -> None:
-        if self._following is not None:
-            self._following.cancel()
-            await asyncio.gather(self._following, return_exceptions=True)
-            self._following = None
+        if self._following:
+            for task in self._following:
+                task.cancel()
+            await asyncio.gather(*self._following, return_exceptions=True)
+            self._following = []
             self._log.settle()
 
     def close(self) -> None:
@@ -103,8 +151,8 @@ def start_of(now: RunStart) -> RunStart:
     return now
 
 
-def new_run(settings: ClusterSettings, directory: Path) -> ProcessRun:
-    return ProcessRun(settings, directory, RunStart.now())
+def new_run(settings: ClusterSettings, directory: Path, grounds: Grounds | None = None) -> ProcessRun:
+    return ProcessRun(settings, directory, RunStart.now(), grounds=grounds)
 
 
 async def play(
@@ -113,7 +161,13 @@ async def play(
     work: Callable[[Run], Coroutine[Any, Any, None]],
     limit_s: float,
 ) -> None:
-    run = ProcessRun(settings, directory.path, directory.start, zookeeper_log=directory.zookeeper)
+    await play_run(
+        ProcessRun(settings, directory.path, directory.start, zookeeper_log=directory.zookeeper), work, limit_s
+    )
+
+
+async def play_run(run: ProcessRun, work: Callable[[Run], Coroutine[Any, Any, None]], limit_s: float) -> None:
+    """See BackendModule.play."""
 
     async def limited(opened: Run) -> None:
         await run.cluster.unless_failed(_within(limit_s, work(opened)))

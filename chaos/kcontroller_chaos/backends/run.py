@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
 from kcontroller_chaos.feed import Feed
 from kcontroller_chaos.history.read import History
 from kcontroller_chaos.history.rundir import RunDirectory
-from pytest_kcontroller.cluster.capabilities import REPORTS
+from pytest_kcontroller.cluster.capabilities import BROKERS, REPORTS
 from pytest_kcontroller.cluster.contract import Cluster
 from pytest_kcontroller.cluster.observed import ClusterSettings
-from pytest_kcontroller.errors import EnvironmentFailure
-from pytest_kcontroller.model.history import HistoryEvent, NodeMetadata, ProcessExited, Record, RunFailed
+from pytest_kcontroller.cluster.process.ground import Grounds
+from pytest_kcontroller.cluster.timing import scaled
+from pytest_kcontroller.errors import EnvironmentFailure, WaitTimeoutError
+from pytest_kcontroller.model.history import HistoryEvent, NodeMetadata, NodeReady, ProcessExited, Record, RunFailed
 from pytest_kcontroller.runtime.ports import Clock
 from pytest_kcontroller.runtime.real import RunStart
 
@@ -26,6 +29,10 @@ ENGINE = "engine"
 """The writer of what the harness records."""
 MUTANTS = "kcontroller_chaos.mutants"
 """The plugin that has them."""
+
+LOOKS = 5
+SETTLE_S = 2.0
+"""The end of a run is looked at so often at most, and each time it may settle for so long."""
 
 
 class Run(ABC):
@@ -35,7 +42,7 @@ class Run(ABC):
     def __init__(self, settings: ClusterSettings, directory: Path, start: RunStart, clock: Clock) -> None:
         self.settings, self.directory, self.start, self.clock = settings, directory, start, clock
         self.ending: set[int] = set()
-        """Nodes that a test ends itself: their exits are not recorded."""
+        """Nodes that a test ends itself: their exits are not recorded, but those of programs."""
 
     @property
     @abstractmethod
@@ -66,9 +73,19 @@ class Run(ABC):
     def close(self) -> None:
         """Once it is stopped: the history in `directory` is whole. Idempotent."""
 
+    @property
+    def lost(self) -> EnvironmentFailure | None:
+        """What nothing can be done without, and has ended or stands still; None: nothing."""
+        return None
+
+    @property
+    def told(self) -> bool:
+        """Whether somebody who needed it was told so."""
+        return False
+
     def exited(self, node: int, status: int) -> None:
         """A node has ended by itself, or by a fault."""
-        if node not in self.ending:
+        if node not in self.ending or self.settings.program is not None:  # what a program believes ends with it
             self.record(ProcessExited(node=node, status=status))
 
 
@@ -78,7 +95,7 @@ class RealRun(Run):
     @property
     @abstractmethod
     def zookeeper(self) -> str:
-        """HOST:PORT of the server itself: no fault of a link hits it."""
+        """HOST:PORT of the server itself, of each of an ensemble: no fault of a link hits it."""
 
 
 class BackendModule(Protocol):
@@ -96,8 +113,9 @@ class BackendModule(Protocol):
         """What the run times of a run count from that begins `now`."""
         ...
 
-    def new_run(self, settings: ClusterSettings, directory: Path) -> RealRun:
-        """Of a fixture; not open yet. Not where time is simulated: a simulated run needs a world (sim.SimRun)."""
+    def new_run(self, settings: ClusterSettings, directory: Path, grounds: Grounds | None = None) -> RealRun:
+        """Of a fixture; not open yet; `grounds` as in ProcessCluster.start. Not where time is simulated: a simulated run
+        needs a world (sim.SimRun)."""
         ...
 
     async def play(
@@ -135,12 +153,35 @@ async def perform(run: Run, work: Callable[[Run], Coroutine[Any, Any, None]]) ->
 
 
 async def record_state(cluster: Cluster, record: Record) -> None:
-    """What ZooKeeper holds now, and nodes report where they do, for the invariants about the end."""
-    if cluster.has(REPORTS):
-        reports = cluster.capability(REPORTS)
+    """What ZooKeeper holds now, and nodes report where they do, for the invariants about the end.
+
+    It is read bit by bit. Of a cluster that has converged it is one moment all the same: a controller may act by its own
+    timer meanwhile (auto.leader.rebalance.enable), and then everything is read again once that has settled. Nodes that are
+    no brokers have nothing there that we know: each is ready, or not.
+    """
+    if not cluster.has(BROKERS):
         for node in cluster.running:
-            if (status := await reports.status(node)) is not None:
-                record(status.event())
-            if (metadata := await reports.metadata(node)) is not None:
-                record(NodeMetadata(node=node, metadata=metadata))
-    record((await cluster.tree()).event())
+            record(NodeReady(node=node, why=await cluster.unready(node) or ""))
+        return
+    reports, after = list[HistoryEvent](), await cluster.tree()
+    for _ in range(LOOKS):
+        before = after
+        with suppress(WaitTimeoutError):  # then that is what is to be seen
+            await cluster.wait_until_converged(timeout_s=scaled(SETTLE_S))
+        reports, after = await _reports(cluster), await cluster.tree()
+        if after == before:
+            break
+    for event in (*reports, after.event()):
+        record(event)
+
+
+async def _reports(cluster: Cluster) -> list[HistoryEvent]:
+    if not cluster.has(REPORTS):
+        return []
+    asked, events = cluster.capability(REPORTS), list[HistoryEvent]()
+    for node in cluster.running:
+        if (status := await asked.status(node)) is not None:
+            events.append(status.event())
+        if (metadata := await asked.metadata(node)) is not None:
+            events.append(NodeMetadata(node=node, metadata=metadata))
+    return events

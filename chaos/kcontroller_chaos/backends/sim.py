@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import logging
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +21,10 @@ from pytest_kcontroller.cluster.timing import unscaled
 from pytest_kcontroller.errors import EnvironmentFailure, NotOnThisBackend
 from pytest_kcontroller.model.history import HistoryEvent, MutantCounts, RunFailed, encoded, line_of
 from pytest_kcontroller.plugin.manager import Plugins, load_plugins
-from pytest_kcontroller.runtime.foreign import OwnThread
+from pytest_kcontroller.runtime.foreign import OwnThread, done_apart, setter
 from pytest_kcontroller.runtime.real import RunStart
 from pytest_kcontroller.runtime.scheduler import WALL_START_MS, Scheduler, SimLoop
-from pytest_kcontroller.runtime.seams import Mutant, counts, installed
+from pytest_kcontroller.seams import Mutant, counts, installed
 from pytest_kcontroller.sim.world import World
 from pytest_kcontroller.zookeeper.txn import Txn
 
@@ -115,74 +113,77 @@ class Work:
     callbacks: int
 
 
-def simulate(
-    settings: ClusterSettings,
-    directory: Path,
-    work: Callable[[Run], Coroutine[Any, Any, None]],
-    *,
-    keep: Callable[[list[Event]], None],
-    mutant: Mutant | None,
-    plugins: Plugins | None = None,
-    scheduler: Scheduler | None = None,
-    late: Sequence[EnvironmentFailure] = (),
-) -> Work:
-    """Performs it in a world of its own, and gives its history to `keep`: in any case.
+class Simulation:
+    """A run in a world of its own. `go` performs it, in any thread; when that has ended, however it did, `history` has it.
 
-    Raises EnvironmentFailure as a real cluster does. `directory` is where messages say that there is more; who wants to
-    interrupt the run from another thread gives the `scheduler`, and says in `late` why it failed.
+    `directory` is where messages say that there is more.
     """
-    with scheduler or Scheduler() as scheduler, unscaled(), installed(mutant):
-        world = World(scheduler, settings.seed)
-        loop = scheduler.process(ENGINE)
-        run = SimRun(world, loop, settings, directory, plugins)
-        try:
-            scheduler.run_until_complete(loop.create_task(perform(run, work), name=ENGINE))
-        finally:
-            if mutant is not None:
-                run.record(MutantCounts(mutant=mutant.name, counts=counts()))
-            for failure in late:
-                run.record(RunFailed(error=str(failure)))
-            keep(run.events)
-        return Work(scheduler.now_us, scheduler.ran)
+
+    def __init__(
+        self,
+        settings: ClusterSettings,
+        directory: Path,
+        work: Callable[[Run], Coroutine[Any, Any, None]],
+        *,
+        mutant: Mutant | None,
+        kafkas: Sequence[Mutant] = (),
+        plugins: Plugins | None = None,
+    ) -> None:
+        self.scheduler = Scheduler()
+        self._settings, self._directory, self._work = settings, directory, work
+        self._mutant, self._kafkas, self._plugins = mutant, kafkas, plugins
+        self._run: SimRun | None = None
+
+    def go(self) -> Work:
+        """Raises EnvironmentFailure as a real cluster does."""
+        with self.scheduler as scheduler, unscaled(), installed(self._mutant, self._kafkas):
+            world = World(scheduler, self._settings.seed)
+            loop = scheduler.process(ENGINE)
+            self._run = SimRun(world, loop, self._settings, self._directory, self._plugins)
+            scheduler.run_until_complete(loop.create_task(perform(self._run, self._work), name=ENGINE))
+            return Work(scheduler.now_us, scheduler.ran)
+
+    def history(self, late: EnvironmentFailure | None = None) -> list[Event]:
+        """`late`: why it was ended from outside."""
+        if self._run is None:
+            return []
+        if self._mutant is not None:
+            self._run.record(MutantCounts(mutant=self._mutant.name, counts=counts()))
+        if late is not None:
+            self._run.record(RunFailed(error=str(late)))
+        return self._run.events
+
+    def too_late(self, running: OwnThread[Work], limit_s: float) -> EnvironmentFailure:
+        """Ends `running`, which is `go` in a thread: it says where that stood."""
+        place = f"it stands at {running.place}, {self.scheduler.now_us / 1e6:g} s after its start"
+        self.end(running)
+        return too_long(limit_s, place)
+
+    def end(self, running: OwnThread[Work]) -> None:
+        if not running.end(self.scheduler.interrupt):
+            _log.error("%s does not return; it is left alone", running.place)
 
 
-def simulate_within(
-    limit_s: float,
-    settings: ClusterSettings,
-    directory: Path,
-    work: Callable[[Run], Coroutine[Any, Any, None]],
-    *,
-    keep: Callable[[list[Event]], None],
-    mutant: Mutant | None,
-    plugins: Plugins | None = None,
-) -> Work:
-    """`simulate`, for `limit_s` of real time at most. Raises EnvironmentFailure after that, once its history is kept."""
-    scheduler, late = Scheduler(), list[EnvironmentFailure]()
-    running = OwnThread(
-        lambda: simulate(
-            settings, directory, work, keep=keep, mutant=mutant, plugins=plugins, scheduler=scheduler, late=late
-        )
-    )
+def simulate_within(limit_s: float, simulation: Simulation) -> tuple[Work | None, list[Event]]:
+    """Performs it, for `limit_s` of real time at most. Its history, and what it was if it came to its end."""
+    running = OwnThread(simulation.go)
     running.begin()
-    if running.wait(limit_s):
-        return running.answer()
-    _end_late(running, scheduler, limit_s, late)
-    raise late[0]
-
-
-def _end_late(running: OwnThread[Any], scheduler: Scheduler, limit_s: float, late: list[EnvironmentFailure]) -> None:
-    late.append(too_long(limit_s, f"it stands at {running.place}, {scheduler.now_us / 1e6:g} s after its start"))
-    _end(running, scheduler)
-
-
-def _end(running: OwnThread[Any], scheduler: Scheduler) -> None:
-    if not running.end(scheduler.interrupt):
-        _log.error("%s does not return; it is left alone", running.place)
+    if not running.wait(limit_s):
+        return None, simulation.history(simulation.too_late(running, limit_s))
+    try:
+        return running.answer(), simulation.history()
+    except EnvironmentFailure:  # its history says so
+        return None, simulation.history()
 
 
 def mutant_of(settings: ClusterSettings) -> Mutant | None:
     """It is put into this process, as all nodes run in it. Raises UsageError."""
     return load_plugins((*settings.plugins, MUTANTS)).mutant(settings.mutant)
+
+
+def kafkas_of(settings: ClusterSettings) -> tuple[Mutant, ...]:
+    """The same for what Kafka itself does."""
+    return load_plugins((*settings.plugins, MUTANTS)).kafkas(settings.kafka_compat)
 
 
 def write_history(directory: Path, events: Sequence[Event]) -> None:
@@ -217,33 +218,30 @@ async def play(
     work: Callable[[Run], Coroutine[Any, Any, None]],
     limit_s: float,
 ) -> None:
-    keep = partial(write_history, directory.history)
-    scheduler, mutant = Scheduler(), mutant_of(settings)
-    late: list[EnvironmentFailure] = []
-    run = partial(simulate, settings, directory.path, work, keep=keep, mutant=mutant, scheduler=scheduler, late=late)
-    await _apart(run, scheduler, limit_s, late)
+    """It goes on in a thread: simulated time has loops of its own, and runs outside of every other. What has
+    happened is written down to the end, whoever is impatient."""
+    simulation = Simulation(settings, directory.path, work, mutant=mutant_of(settings), kafkas=kafkas_of(settings))
+    late: EnvironmentFailure | None = None
+    try:
+        late = await _apart(simulation, limit_s)
+    finally:
+        await done_apart(lambda: write_history(directory.history, simulation.history(late)))
+    if late is not None:
+        raise late
 
 
-async def _apart(
-    work: Callable[[], object], scheduler: Scheduler, limit_s: float, late: list[EnvironmentFailure]
-) -> None:
-    """In a thread: simulated time has loops of its own, and runs outside of every other. Cancelled, or after `limit_s` of
-    real time (EnvironmentFailure), it ends its run, also where somebody else's code stands in it."""
-    loop, ended = asyncio.get_running_loop(), asyncio.Event()
-
-    def tell() -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            loop.call_soon_threadsafe(ended.set)
-
-    running = OwnThread(work, at_end=tell)
+async def _apart(simulation: Simulation, limit_s: float) -> EnvironmentFailure | None:
+    """Why it was ended before its end. Cancelled, it ends it too, also where somebody else's code stands in it."""
+    ended = asyncio.Event()
+    running = OwnThread(simulation.go, at_end=setter(ended))
     running.begin()
     try:
         async with asyncio.timeout(limit_s):
             await ended.wait()
     except TimeoutError:
-        _end_late(running, scheduler, limit_s, late)
-        raise late[0] from None
+        return simulation.too_late(running, limit_s)
     except BaseException:
-        _end(running, scheduler)
+        simulation.end(running)
         raise
     running.answer()
+    return None

@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any
 
+from kcontroller_chaos.admin import AdminAction
 from kcontroller_chaos.catalogue import Catalogue
+from kcontroller_chaos.catalogue.actions import action_of
 from kcontroller_chaos.faults import Fault
 
 ADMIN = "admin"
 FAULT = "fault"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreateTopic:
-    """An admin action: a topic by the cluster's assignment strategy; without `topic_id` as by a tool before Kafka 2.8."""
-
-    kind: ClassVar[str] = "create_topic"
-
-    topic: str
-    partitions: int = 1
-    replication_factor: int = 1
-    topic_id: bool = True
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +25,7 @@ class Action:
     """
 
     id: str
-    does: Fault | CreateTopic
+    does: Fault | AdminAction
     stream: str
     target: str | None = None
     at_us: int | None = None
@@ -60,7 +46,7 @@ class Action:
 
     @property
     def kind(self) -> str:
-        """A fault's kind, or the action's (create_topic)."""
+        """A fault's kind, or the action's (create_topic ...)."""
         return self.does.kind
 
     @property
@@ -94,8 +80,8 @@ class Action:
 
     @classmethod
     def of_entry(cls, entry: Mapping[str, Any], catalogue: Catalogue) -> Action:
-        """Raises UsageError for a fault that nobody offers, KeyError and TypeError for what is no entry."""
+        """Raises UsageError for a fault or action that nobody offers, KeyError and TypeError for what is no entry."""
         rest = {name: value for name, value in entry.items() if name not in ("what", "kind", "mode", "parameters")}
         if entry["what"] == ADMIN:
-            return cls(does=CreateTopic(**entry["parameters"]), **rest)
+            return cls(does=action_of(entry["kind"], entry["parameters"]), **rest)
         return cls(does=catalogue.kind(entry["kind"]).fault(entry["mode"], entry["parameters"]), **rest)

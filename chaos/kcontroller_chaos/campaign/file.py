@@ -5,109 +5,47 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
+from kcontroller_chaos.admin import ACTIONS
 from kcontroller_chaos.campaign import keys
-from kcontroller_chaos.campaign.actions import CreateTopic
 from kcontroller_chaos.campaign.keys import Section
+from kcontroller_chaos.campaign.seeds import parse_seeds
+from kcontroller_chaos.campaign.servers import too_few_servers
+from kcontroller_chaos.campaign.specs import (
+    AdminSpec,
+    ClusterSpec,
+    Expected,
+    FaultSpec,
+    GeneratorSpec,
+    Thresholds,
+    TopicSpec,
+)
+from kcontroller_chaos.campaign.systems import unfit, why_no_path
 from kcontroller_chaos.campaign.toml_lines import Lines
 from kcontroller_chaos.catalogue import Catalogue, load_catalogue
-from kcontroller_chaos.catalogue.key import REQUIRED, Key, shown
+from kcontroller_chaos.catalogue.actions import action_of
+from kcontroller_chaos.catalogue.invariants import invariants_of
+from kcontroller_chaos.catalogue.key import REQUIRED, Key
 from kcontroller_chaos.catalogue.kind import WrongKeyError
-from kcontroller_chaos.catalogue.placement import EVENTS, FAULT_KEYS, POINTS, TARGETS, TRIGGERS
+from kcontroller_chaos.catalogue.placement import EVENTS, FAULT_KEYS, POINTS, TARGETS, TRIGGERS, ZOOKEEPER
+from kcontroller_chaos.catalogue.zookeeper import default_target, wrong_target
 from kcontroller_chaos.faults import Fault
-from pytest_kcontroller.cluster.capabilities import CRASH_POINTS, Capability
+from kcontroller_chaos.injection import Placement
+from kcontroller_chaos.invariants import Invariant
+from kcontroller_chaos.znode_invariants import ZnodeInvariant
+from pytest_kcontroller.cluster.capabilities import CRASH_POINTS, ZOOKEEPERS, Capability
+from pytest_kcontroller.cluster.program import Program, WrongProgramError, program_of
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.model.kafka_config import find_wrong
 from pytest_kcontroller.model.suggestions import nearest
 from pytest_kcontroller.model.topic_names import RULE, collide, why_no_topic_name
-from pytest_kcontroller.runtime.rng import MOST_SEED
+from pytest_kcontroller.runtime.foreign import without_power
 
-MOST_SEEDS = 1_000_000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterSpec:
-    """What the campaign is played on; times in milliseconds."""
-
-    nodes: int
-    zookeeper: int
-    session_timeout_ms: int
-    assignment: Any
-    selectors: Mapping[str, Any]
-    plugin_limit_s: float
-    """Real time; all others are times of the run."""
-    config: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicSpec:
-    name: str
-    partitions: int
-    replication_factor: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdminSpec:
-    """One action at one time (seconds from the start)."""
-
-    at_s: float
-    does: CreateTopic
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FaultSpec:
-    """One fault. Exactly one of `at_s` and `when` is set (both: from then on the crash point is counted), at most one of
-    `duration_s` and `until`."""
-
-    id: str
-    fault: Fault
-    """As it is injected."""
-    target: str
-    at_s: float | None
-    when: str | None
-    after_ms: float
-    still_ms: float
-    duration_s: float | None
-    until: str | None
-    if_possible: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GeneratorSpec:
-    """What is drawn; the keys of `[generator]`."""
-
-    faults: tuple[str, ...]
-    every_s: tuple[float, float]
-    lasting_s: tuple[float, float]
-    max_concurrent: int
-    heal_before_end_s: float
-    targets: tuple[str, ...]
-    admin: tuple[str, ...]
-    crash_points: float
-    swarm: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thresholds:
-    """How much of what is planned must come about, so that a run can hold."""
-
-    faults_applied: int = 1
-    operations_ok: int = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expected:
-    """A known failure; `until` is its last day, as ISO text."""
-
-    invariant: str
-    faults: tuple[str, ...]
-    reason: str
-    until: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,16 +59,29 @@ class Campaign:
     overtime_s: float
     seeds: tuple[int, ...]
     cluster: ClusterSpec
+    program: Program | None = None
+    """What its nodes are: `[system]`; None: nodes of ours."""
     topics: tuple[TopicSpec, ...] = ()
     workload: tuple[AdminSpec, ...] = ()
     faults: tuple[FaultSpec, ...] = field(default=())
     generator: GeneratorSpec | None = None
-    thresholds: Thresholds = Thresholds()
+    own_invariants: tuple[ZnodeInvariant, ...] = ()
+    thresholds: Thresholds = field(default_factory=Thresholds)
     expected: tuple[Expected, ...] = ()
     text: str = field(default="", repr=False)
     """The file itself."""
     catalogue: Catalogue = field(repr=False, compare=False)
     """What it was checked against: the faults that it may name."""
+
+    @property
+    def invariants(self) -> tuple[Invariant, ...]:
+        """Those that plugins offer, and those of the file."""
+        return (*self.catalogue.invariants, *self.own_invariants)
+
+    @property
+    def awaited(self) -> tuple[ZnodeInvariant, ...]:
+        """What a run gives time to come about in the end."""
+        return tuple(one for one in self.invariants if isinstance(one, ZnodeInvariant))
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -140,9 +91,11 @@ class Campaign:
 
     @property
     def partitions(self) -> dict[str, int]:
-        """Topic -> its number of partitions, of all that the file makes."""
+        """Topic -> its number of partitions, of all that the file makes, whether it deletes them again or not."""
         made = {spec.name: spec.partitions for spec in self.topics}
-        return made | {spec.does.topic: spec.does.partitions for spec in self.workload}
+        for spec in self.workload:
+            made |= spec.does.topics_after(made)
+        return made
 
     def no_partition(self, target: str) -> str | None:
         """Why nobody can ever be `leader-of:TOPIC-N`; None: somebody can, or it is another target."""
@@ -180,8 +133,10 @@ class Campaign:
     def needs(self) -> tuple[Capability[object], ...]:
         """What a backend must have so that this can be played, besides what every one has."""
         needed: list[Capability[object]] = [CRASH_POINTS] if self.crash_points else []
-        for fault in self.fault_classes:
-            needed += fault.needs
+        needed += [ZOOKEEPERS] if self.cluster.zookeeper > 1 else []
+        drawn = () if self.generator is None else self.generator.admin
+        for made in (*self.fault_classes, *(type(spec.does) for spec in self.workload), *map(ACTIONS.get, drawn)):
+            needed += () if made is None else made.needs
         return tuple(dict.fromkeys(needed))
 
 
@@ -211,26 +166,6 @@ def load_campaign(path: Path, catalogue: Catalogue | None = None) -> Campaign:
     return reader.campaign(table, hashlib.sha256(data).hexdigest(), text)
 
 
-def parse_seeds(value: object) -> tuple[int, ...]:
-    """`"1..50"`, `"3"`, `"1,4,7"` or a list of whole numbers. Raises ValueError."""
-    if isinstance(value, list):
-        if not value or not all(isinstance(seed, int) and not isinstance(seed, bool) for seed in value):
-            raise ValueError("a list of seeds has whole numbers, at least one")
-        if wrong := [seed for seed in value if not 0 <= seed <= MOST_SEED]:
-            raise ValueError(f"{shown(wrong[0])} is no seed: 0 to {MOST_SEED}")
-        return tuple(dict.fromkeys(value))
-    seeds: list[int] = []
-    for part in str(value).split(","):
-        found = re.fullmatch(r"\s*(\d{1,18})(?:\.\.(\d{1,18}))?\s*", part)
-        if found is None or int(found[2] or found[1]) < int(found[1]):
-            raise ValueError(f'{shown(value)} is not seeds: write "1..20", "3" or "1,4,7"')
-        first, last = int(found[1]), int(found[2] or found[1])
-        if len(seeds) + last - first >= MOST_SEEDS:
-            raise ValueError(f"{value!r} is more than {MOST_SEEDS:,} seeds")
-        seeds += range(first, last + 1)
-    return tuple(dict.fromkeys(seeds))
-
-
 class _Reader:
     def __init__(self, file: str, lines: Lines, catalogue: Catalogue) -> None:
         self._file, self._lines, self._catalogue = file, lines, catalogue
@@ -250,10 +185,12 @@ class _Reader:
             self._fail("campaign", 0, "seeds", str(bad), "")
         if (wrong := find_wrong(cluster.config)) is not None:
             self._fail("cluster", 0, "config", wrong.what, wrong.hint, inner=wrong.name)
-        for section in ("topics", "workload"):
-            self._replication(section, rows[section], cluster.nodes)
+        self._replication(rows["topics"], cluster.nodes)
+        nodes = cluster.nodes + sum(row["does"].nodes_added for row in rows["workload"] if row["does"] is not None)
+        self._possible(rows["workload"], nodes)
         self._topic_names(rows["topics"], rows["workload"])
         self._thresholds(rows)
+        own = self._own_invariants(rows["invariants"])
         campaign = Campaign(
             name=head["name"],
             file=self._file,
@@ -264,18 +201,29 @@ class _Reader:
             cluster=cluster,
             topics=tuple(TopicSpec(**row) for row in rows["topics"]),
             workload=self._workload(rows["workload"], head["duration_s"]),
-            faults=self._faults(rows["faults"], cluster, head["duration_s"]),
+            faults=self._faults(rows["faults"], nodes, head["duration_s"], cluster.session_timeout_ms),
             generator=self._generator(rows["generator"], rows["topics"], head["duration_s"]),
             thresholds=Thresholds(**rows["thresholds"][0]),
-            expected=tuple(
-                Expected(**{**row, "faults": tuple(row["faults"]), "until": row["until"].isoformat()[:10]})
-                for row in rows["expected"]
-            ),
+            own_invariants=own,
+            expected=self._expected(rows["expected"], [one.name for one in (*self._catalogue.invariants, *own)]),
             text=text,
             catalogue=self._catalogue,
         )
         self._partitions(campaign)
-        return campaign
+        if few := too_few_servers(cluster.zookeeper, campaign.faults, campaign.generator, self._catalogue):
+            self._fail(*few)
+        return self._with_program(campaign, rows["system"], table)
+
+    def _with_program(self, campaign: Campaign, rows: list[dict[str, Any]], table: dict[str, Any]) -> Campaign:
+        if not rows:
+            return campaign
+        try:
+            program = program_of(**rows[0])
+        except WrongProgramError as wrong:
+            self._fail("system", 0, wrong.key, wrong.what, wrong.hint)
+        if misplaced := unfit(table, campaign.faults, campaign.generator, self._catalogue):
+            self._fail(*misplaced)
+        return replace(campaign, program=program)
 
     def _partitions(self, campaign: Campaign) -> None:
         """That there is somebody whom `leader-of:TOPIC-N` can mean; a fault that is skipped if not is a remark."""
@@ -294,8 +242,58 @@ class _Reader:
         if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
             title = f"[[{section.name}]]" if section.many else f"[{section.name}]"
             self._fail(section.name, 0, "", f"`{section.name}` is no table", f"write {title}")
-        row = self._fault_row if section.name == "faults" else self._row
+        own = {"faults": self._fault_row, "workload": self._workload_row, "invariants": self._invariant_row}
+        row = own.get(section.name, self._row)
         return [row(section, index, table) for index, table in enumerate(tables)]
+
+    def _workload_row(self, section: Section, index: int, table: dict[str, Any]) -> dict[str, Any]:
+        """The keys that every entry has, and as `does` the action that the others make; None: there is none."""
+        common = [key.name for key in keys.WORKLOAD_KEYS]
+        for name in table:
+            if name not in section.names:
+                self._fail(section.name, index, name, f"there is no key `{name}`", nearest(name, section.names))
+        placed = replace(section, keys=keys.WORKLOAD_KEYS)
+        row = self._row(placed, index, {name: value for name, value in table.items() if name in common})
+        row["does"] = None
+        if row.pop("kind") == "none":
+            return row
+        for name in common[1:]:
+            if row[name] is None:
+                self._fail("workload", index, name, f"the key `{name}` is missing", "")
+        own = {name: value for name, value in table.items() if name not in common}
+        try:
+            row["does"] = action_of(row.pop("action"), own)
+        except WrongKeyError as wrong:
+            self._fail("workload", index, wrong.key, wrong.what, wrong.hint)
+        return row
+
+    def _invariant_row(self, section: Section, index: int, table: dict[str, Any]) -> dict[str, Any]:
+        """As `made` what its keys make."""
+        (kind, *_), own = section.keys, {name: value for name, value in table.items() if name != "kind"}
+        if kind.name in table:
+            self._check(section.name, index, kind, table[kind.name])
+        else:
+            self._fail(section.name, index, kind.name, f"the key `{kind.name}` is missing", nearest("", kind.choices))
+        try:
+            return {"made": invariants_of(table[kind.name], own)}
+        except WrongKeyError as wrong:
+            self._fail(section.name, index, wrong.key, wrong.what, wrong.hint)
+
+    def _own_invariants(self, rows: list[dict[str, Any]]) -> tuple[ZnodeInvariant, ...]:
+        found: dict[str, ZnodeInvariant] = {}
+        for index, row in enumerate(rows):
+            for one in row["made"]:
+                if one.name in found:
+                    self._fail("invariants", index, "", f"{one.name} is there twice", "leave one of them out")
+                found[one.name] = one
+        return tuple(found.values())
+
+    def _expected(self, rows: list[dict[str, Any]], names: Sequence[str]) -> tuple[Expected, ...]:
+        for index, row in enumerate(rows):
+            if (name := row["invariant"]) not in names:
+                self._fail("expected", index, "invariant", f"{name!r} is not known", nearest(name, names))
+        dated = ({**row, "faults": tuple(row["faults"]), "until": row["until"].isoformat()[:10]} for row in rows)
+        return tuple(Expected(**row) for row in dated)
 
     def _fault_row(self, section: Section, index: int, table: dict[str, Any]) -> dict[str, Any]:
         """The keys that every fault has, and as `fault` what the others make: which they are, its kind says."""
@@ -311,6 +309,8 @@ class _Reader:
             row["fault"] = self._catalogue.kinds[row.pop("kind")].fault(row.pop("mode"), own)
         except WrongKeyError as wrong:
             self._fail("faults", index, wrong.key, wrong.what, wrong.hint)
+        if "target" not in table:
+            row["target"] = default_target(row["fault"])
         return row
 
     def _row(self, section: Section, index: int, table: dict[str, Any]) -> dict[str, Any]:
@@ -339,6 +339,12 @@ class _Reader:
         for name in ("faults", "targets"):
             if not row[name]:
                 self._fail("generator", 0, name, f"`{name}` is empty", "name at least one, or leave [generator] out")
+        for target in row["targets"]:
+            if target.startswith("owner-of:"):
+                self._path("generator", 0, "targets", target)
+            elif target not in keys.DRAWABLE_TARGETS:
+                hint = nearest(target, (*keys.DRAWABLE_TARGETS, "owner-of:/a/znode"))
+                self._fail("generator", 0, "targets", f"{target!r} is not known", hint)
         if "leader" in row["targets"] and not topics:
             if row["targets"] != list(keys.DRAWN_TARGETS):
                 self._fail(
@@ -350,15 +356,13 @@ class _Reader:
         if row["heal_before_end_s"] + row["lasting_s"][0] >= duration_s:
             what = f"in {duration_s:g} s no fault can be healed {row['heal_before_end_s']:g} s before the end"
             self._fail("generator", 0, "heal_before_end_s", what, "make the campaign longer, or this shorter")
-        drawn: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in row.items()
-        }
+        drawn: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in row.items()}
         return GeneratorSpec(**drawn)
 
     def _thresholds(self, rows: Mapping[str, list[dict[str, Any]]]) -> None:
         """What the file can never reach; how much a generator draws nobody knows."""
         (least,), drawn = rows["thresholds"], rows["generator"][0] if rows["generator"] else {"faults": [], "admin": []}
-        written = [row for row in rows["workload"] if row["kind"] != "none"]
+        written = [row for row in rows["workload"] if row["does"] is not None]
         for key, what, planned, more in (
             ("faults_applied", "faults", rows["faults"], drawn["faults"]),
             ("operations_ok", "actions", written, drawn["admin"]),
@@ -367,17 +371,24 @@ class _Reader:
                 said = f"{least[key]} is more than the {len(planned)} {what} of the file"
                 self._fail("thresholds", 0, key, said, "no run could hold")
 
-    def _replication(self, section: str, rows: list[dict[str, Any]], nodes: int) -> None:
+    def _replication(self, rows: list[dict[str, Any]], nodes: int) -> None:
         for index, row in enumerate(rows):
             if row["replication_factor"] > nodes:
                 what = f"{row['replication_factor']} replicas do not fit on {nodes} nodes"
-                self._fail(section, index, "replication_factor", what, "")
+                self._fail("topics", index, "replication_factor", what, "")
+
+    def _possible(self, rows: list[dict[str, Any]], nodes: int) -> None:
+        for index, row in enumerate(rows):
+            if row["does"] is not None and (wrong := row["does"].wrong_on(nodes)) is not None:
+                self._fail("workload", index, *wrong)
 
     def _topic_names(self, topics: list[dict[str, Any]], workload: list[dict[str, Any]]) -> None:
         """Kafka's rules, and no two `[[topics]]` of one name: what would end the run when it has begun is wrong in the file.
         A workload may ask for a topic that is there: that is refused, and told."""
         named = [("topics", index, "name", row["name"]) for index, row in enumerate(topics)]
-        named += [("workload", index, "topic", row["topic"]) for index, row in enumerate(workload) if row["topic"]]
+        for index, row in enumerate(workload):
+            made = () if row["does"] is None else row["does"].topics_after({})
+            named += [("workload", index, "topic", name) for name in made]
         for number, (section, index, key, name) in enumerate(named):
             if (why := why_no_topic_name(name)) is not None:
                 self._fail(section, index, key, why, RULE)
@@ -389,20 +400,14 @@ class _Reader:
                 self._fail(section, index, key, what, "give one another name")
 
     def _workload(self, rows: list[dict[str, Any]], duration_s: float) -> tuple[AdminSpec, ...]:
-        actions = []
         for index, row in enumerate(rows):
-            if row.pop("kind") == "none":
-                continue
-            for name in ("action", "at_s", "topic"):
-                if row[name] is None:
-                    self._fail("workload", index, name, f"the key `{name}` is missing", "")
-            at_s = row.pop("at_s")
-            self._in_time("workload", index, at_s, duration_s)
-            del row["action"]  # there is one
-            actions.append(AdminSpec(at_s=at_s, does=CreateTopic(**row)))
-        return tuple(actions)
+            if row["does"] is not None:
+                self._in_time("workload", index, row["at_s"], duration_s)
+        return tuple(AdminSpec(at_s=row["at_s"], does=row["does"]) for row in rows if row["does"] is not None)
 
-    def _faults(self, rows: list[dict[str, Any]], cluster: ClusterSpec, duration_s: float) -> tuple[FaultSpec, ...]:
+    def _faults(
+        self, rows: list[dict[str, Any]], nodes: int, duration_s: float, session_ms: int
+    ) -> tuple[FaultSpec, ...]:
         for index, row in enumerate(rows):
             row["id"] = f"fault-{index}" if row["id"] is None else row["id"]
             if not _NAME.fullmatch(row["id"]):
@@ -410,10 +415,10 @@ class _Reader:
             if row["id"] in [other["id"] for other in rows[:index]]:
                 self._fail("faults", index, "id", f"two faults are called {row['id']!r}", "give one another id")
         ids = {row["id"]: row["fault"].kind for row in rows}
-        return tuple(self._fault(index, row, ids, cluster, duration_s) for index, row in enumerate(rows))
+        return tuple(self._fault(index, row, ids, nodes, duration_s, session_ms) for index, row in enumerate(rows))
 
     def _fault(
-        self, index: int, row: dict[str, Any], ids: Mapping[str, str], cluster: ClusterSpec, duration_s: float
+        self, index: int, row: dict[str, Any], ids: Mapping[str, str], nodes: int, duration_s: float, session_ms: int
     ) -> FaultSpec:
         both = row["at_s"] is not None and row["when"] is not None
         if (row["at_s"] is None and row["when"] is None) or (both and not is_crash_point(row["when"])):
@@ -424,7 +429,7 @@ class _Reader:
             self._in_time("faults", index, row["at_s"], duration_s)
         for name in ("when", "until"):
             self._trigger(index, name, row, ids)
-        self._target(index, row["target"], cluster)
+        self._target(index, row["fault"], row["target"], nodes)
         if row["still_ms"] and not is_crash_point(row["when"]):
             what = "only at a crash point does a node stand still"
             self._fail("faults", index, "still_ms", what, 'give it one (when = "write:1"), or leave still_ms out')
@@ -432,7 +437,18 @@ class _Reader:
             self._fail(
                 "faults", index, "target", "`any` is for crash points: the node that comes to it first", "`random`"
             )
+        self._observable(index, row, nodes, session_ms)
         return FaultSpec(**row)
+
+    def _observable(self, index: int, row: dict[str, Any], nodes: int, session_ms: int) -> None:
+        """A fault that must happen can be observed where it stands."""
+        at, fault = Placement(nodes=nodes, session_timeout_ms=session_ms, still_ms=row["still_ms"]), row["fault"]
+        try:
+            wrong = None if row["if_possible"] else without_power(lambda: fault.wrong_at(at))
+        except (Exception, SystemExit) as failed:  # noqa: BLE001 - a plugin's fault may raise anything
+            self._fail("faults", index, "kind", f"{fault.kind} cannot say whether it can be observed: {failed!r}", "")
+        if wrong is not None:
+            self._fail("faults", index, *wrong)
 
     def _trigger(self, index: int, name: str, row: dict[str, Any], ids: Mapping[str, str]) -> None:
         if (trigger := row[name]) is None or trigger in EVENTS:
@@ -440,9 +456,7 @@ class _Reader:
         event, _, fault = trigger.partition(":")
         if event in POINTS and name == "when" and fault.isdigit() and int(fault) > 0:
             if row["after_ms"]:
-                self._fail(
-                    "faults", index, "after_ms", "a crash point is a moment, not a time after it", "leave it out"
-                )
+                self._fail("faults", index, "after_ms", "a crash point is a moment, not a time after it", "drop it")
             if row["target"] == "others":
                 self._fail("faults", index, "target", "a crash point is one node's, not that of others", "say `any`")
             return
@@ -455,15 +469,23 @@ class _Reader:
         if event == "answered" and ids[fault] != "hold":
             self._fail("faults", index, name, f"{fault!r} is no hold: only a held write is answered", "")
 
-    def _target(self, index: int, target: str, cluster: ClusterSpec) -> None:
+    def _target(self, index: int, fault: Fault, target: str, nodes: int) -> None:
         name, _, argument = target.partition(":")
-        if target in TARGETS[:5]:
+        if (wrong := wrong_target(fault, target)) is not None:
+            self._fail("faults", index, "target", *wrong)
+        if target in (*TARGETS[:5], ZOOKEEPER):
             return
         if name == "node" and argument.isdigit():
-            if int(argument) >= cluster.nodes:
-                self._fail("faults", index, "target", f"there is no node {argument}", f"0 to {cluster.nodes - 1}")
+            if int(argument) >= nodes:
+                self._fail("faults", index, "target", f"there is no node {argument}", f"0 to {nodes - 1}")
+        elif name == "owner-of":
+            self._path("faults", index, "target", target)
         elif not (name == "leader-of" and re.fullmatch(r".+-\d+", argument)):
             self._fail("faults", index, "target", f"{target!r} is no target", nearest(target, TARGETS))
+
+    def _path(self, section: str, index: int, key: str, target: str) -> None:
+        if (why := why_no_path(target.partition(":")[2])) is not None:
+            self._fail(section, index, key, f"{target!r} names no znode: {why}", "write owner-of:/a/znode")
 
     def _in_time(self, section: str, index: int, at_s: float, duration_s: float) -> None:
         if at_s > duration_s:

@@ -3,19 +3,23 @@ docs are made from it (published.py)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from kcontroller_chaos.catalogue import Catalogue
+from kcontroller_chaos.admin import ACTIONS
+from kcontroller_chaos.catalogue import Catalogue, actions, invariants
 from kcontroller_chaos.catalogue.key import REQUIRED, Key
 from kcontroller_chaos.catalogue.placement import DAY_S, FAULT_KEYS
+from kcontroller_chaos.znode_invariants import KINDS
 from pytest_kcontroller.cluster.limits import LONGEST_SESSION_MS, MOST_NODES
+from pytest_kcontroller.cluster.program import PLACES, READY, READY_S, SIGNALS, STOP_S
+from pytest_kcontroller.cluster.zookeeper import SIZES
 from pytest_kcontroller.model.kafka_config import KAFKA_CONFIG
 from pytest_kcontroller.runtime.foreign import LIMIT_S
 
 OVERTIME_S = 600.0
 """The start, healing, convergence and the end of a cluster take seconds, minutes on a busy host."""
 
-ADMIN_ACTIONS = ("create_topic",)
 DRAWN_TARGETS = ("controller", "leader", "random")
 DRAWABLE_TARGETS = (*DRAWN_TARGETS, "others")
 REASONS = ("offline", "reassigned", "preferred", "controlled_shutdown")
@@ -62,7 +66,13 @@ CLUSTER = Section(
     "what it is played on",
     (
         Key("nodes", "integer", "number of nodes, ids from 0", 3, least=1, most=MOST_NODES),
-        Key("zookeeper", "integer", "number of ZooKeeper servers", 1, choices=("1",)),
+        Key(
+            "zookeeper",
+            "integer",
+            "number of ZooKeeper servers: 3 are an ensemble, which simulated time has not",
+            1,
+            choices=tuple(map(str, SIZES)),
+        ),
         Key(
             "session_timeout_ms",
             "integer",
@@ -83,8 +93,48 @@ CLUSTER = Section(
             least=0.01,
             most=DAY_S,
         ),
+        Key(
+            "kafka_compat", "names", "bugs that Kafka 3.9 has, and that the nodes shall have too (docs/mutants.md)", []
+        ),
         Key("config", "object", "Kafka's settings of the nodes: " + ", ".join(key.name for key in KAFKA_CONFIG), {}),
     ),
+)
+SYSTEM = Section(
+    "system",
+    "a program of yours as the nodes, instead of ours ("
+    + "; ".join(f"`{{{name}}}`: {what}" for name, what in PLACES.items())
+    + ")",
+    (
+        Key("command", "string", "what is started, its words as in a shell; no shell runs it", REQUIRED),
+        Key(
+            "image",
+            "string",
+            "of each node's container, on a backend of containers; `command` is what it gets in the place of its own, and "
+            "may be empty then",
+            "",
+        ),
+        Key("env", "object", "variable -> text, besides those that are there", {}),
+        Key(
+            "directory", "string", "where it is started; default: the current directory, in a container the image's", ""
+        ),
+        Key(
+            "ready",
+            "string",
+            "when a node is ready: " + "; ".join(f"`{kind}`: {what}" for kind, what in READY.items()),
+            "session",
+        ),
+        Key("ready_s", "number", "it is ready within this time", READY_S, "s", least=0.1, most=DAY_S),
+        Key("stop_signal", "string", "what asks it to end", "SIGTERM", choices=SIGNALS),
+        Key(
+            "respawn",
+            "boolean",
+            "a process that ends by itself, as some do when their session expires, is started again, as systemd and "
+            "Kubernetes do; without it that violates nodes-stay-up",
+            False,
+        ),
+        Key("stop_s", "number", "it has ended within this time then, or is killed", STOP_S, "s", least=0.1, most=DAY_S),
+    ),
+    optional=True,
 )
 TOPICS = Section(
     "topics",
@@ -96,32 +146,51 @@ TOPICS = Section(
     ),
     many=True,
 )
-WORKLOAD = Section(
-    "workload",
-    "what is asked of the cluster meanwhile",
-    (
-        Key("kind", "string", "admin: one action at one time; none: nothing", REQUIRED, choices=("admin", "none")),
-        Key("action", "string", "of admin: what to do", None, choices=ADMIN_ACTIONS),
-        Key(
-            "at_s",
-            "number",
-            "of admin: when, from the start of the run; the seed moves it a little",
-            None,
-            "s",
-            least=0,
-        ),
-        Key("topic", "string", "of create_topic: its name", None),
-        Key("partitions", "integer", "of create_topic: number of partitions", 1, least=1, most=10_000),
-        Key("replication_factor", "integer", "of create_topic: replicas of each partition", 1, least=1),
-        Key(
-            "topic_id",
-            "boolean",
-            "of create_topic: false, as by a tool before Kafka 2.8, and the controller gives the topic its id",
-            True,
-        ),
-    ),
-    many=True,
+WORKLOAD_KEYS = (
+    Key("kind", "string", "admin: one action at one time; none: nothing", REQUIRED, choices=("admin", "none")),
+    Key("action", "string", "of admin: what to do", None, choices=tuple(ACTIONS)),
+    Key("at_s", "number", "of admin: when, from the start of the run; the seed moves it a little", None, "s", least=0),
 )
+"""What every entry has."""
+
+
+def workload_section() -> Section:
+    """The keys of all actions, those that every entry has first."""
+    return Section(
+        "workload",
+        "what is asked of the cluster meanwhile",
+        (*WORKLOAD_KEYS, *_own_keys(ACTIONS, actions.keys_of)),
+        many=True,
+    )
+
+
+def invariants_section() -> Section:
+    """The keys of all kinds of invariants over znodes."""
+    kind = Key("kind", "string", "what must hold", REQUIRED, choices=tuple(KINDS))
+    own = _own_keys(KINDS, invariants.keys_of)
+    return Section("invariants", "what must hold of znodes of your own", (kind, *own), many=True)
+
+
+def _own_keys(kinds: Iterable[str], keys_of: Callable[[str], tuple[Key, ...]]) -> list[Key]:
+    """One key for the parameters of one name, of whichever kinds: each kind knows its own (package catalogue)."""
+    merged: dict[str, Key] = {}
+    said: dict[str, dict[str, list[str]]] = {}
+    for kind in kinds:
+        for key in keys_of(kind):
+            said.setdefault(key.name, {}).setdefault(key.help, []).append(kind)
+            first = merged.setdefault(key.name, replace(key, default=None if key.default is REQUIRED else key.default))
+            least, most = (_both(getattr(first, bound), getattr(key, bound)) for bound in ("least", "most"))
+            merged[key.name] = replace(
+                first, least=None if least is None else min(least), most=None if most is None else max(most)
+            )
+    return [
+        replace(key, help="; ".join(f"of {', '.join(kinds)}: {help}" for help, kinds in said[name].items()))
+        for name, key in merged.items()
+    ]
+
+
+def _both(one: float | None, other: float | None) -> tuple[float, float] | None:
+    return None if one is None or other is None else (one, other)
 
 
 THRESHOLDS = Section(
@@ -180,22 +249,22 @@ def generator_section(catalogue: Catalogue) -> Section:
             Key(
                 "targets",
                 "names",
-                "of faults; leader: of a drawn partition",
+                "of faults: " + ", ".join(DRAWABLE_TARGETS) + " (of a drawn partition), or owner-of:PATH",
                 list(DRAWN_TARGETS),
-                choices=DRAWABLE_TARGETS,
             ),
             Key(
                 "admin",
                 "names",
                 "drawn in between; a name that stands twice, here or in faults, is drawn twice as often",
                 [],
-                choices=ADMIN_ACTIONS,
+                choices=tuple(ACTIONS),
             ),
             Key(
                 "swarm",
                 "boolean",
-                "each seed uses only some of the faults and targets, so that combinations of a few come up; with `kill` in "
-                "the list (`kill:sigterm` is another), half of the seeds have nodes that are down all the time",
+                "each seed uses only some of the faults, targets and admin actions (topics are made in all), so that "
+                "combinations of a few come up; with `kill` in the list, half of the seeds have "
+                "nodes that are down all the time",
                 False,
             ),
             Key("crash_points", "number", "share of faults that strike at a drawn crash point (sim only)", 0, least=0),
@@ -205,7 +274,6 @@ def generator_section(catalogue: Catalogue) -> Section:
 
 
 def expected_section(catalogue: Catalogue) -> Section:
-    names = tuple(invariant.name for invariant in catalogue.invariants)
     return Section(
         "expected",
         "failures that are known: reported, and no reason for a red exit status until their date",
@@ -213,9 +281,8 @@ def expected_section(catalogue: Catalogue) -> Section:
             Key(
                 "invariant",
                 "string",
-                "the one that is violated",
+                "the one that is violated; one of `[[invariants]]` by the name that its verdict has: one-owner(/my/leader)",
                 REQUIRED,
-                choices=names,
             ),
             Key(
                 "faults",
@@ -234,4 +301,5 @@ def expected_section(catalogue: Catalogue) -> Section:
 def sections(catalogue: Catalogue) -> tuple[Section, ...]:
     """All sections, in the order of the docs."""
     drawn, expected = generator_section(catalogue), expected_section(catalogue)
-    return CAMPAIGN, CLUSTER, TOPICS, WORKLOAD, faults_section(catalogue), drawn, THRESHOLDS, expected
+    faults, must_hold = faults_section(catalogue), invariants_section()
+    return CAMPAIGN, CLUSTER, SYSTEM, TOPICS, workload_section(), faults, drawn, must_hold, THRESHOLDS, expected

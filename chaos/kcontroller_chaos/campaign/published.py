@@ -6,10 +6,14 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kcontroller_chaos.admin import ACTIONS
 from kcontroller_chaos.campaign.keys import Section, sections
 from kcontroller_chaos.catalogue import Catalogue
+from kcontroller_chaos.catalogue.actions import keys_of
+from kcontroller_chaos.catalogue.invariants import keys_of as invariants_of
 from kcontroller_chaos.catalogue.key import REQUIRED, Key
-from kcontroller_chaos.catalogue.kind import Kind
+from kcontroller_chaos.catalogue.kind import Kind, sentence
+from kcontroller_chaos.znode_invariants import KINDS
 
 
 def json_schema(catalogue: Catalogue) -> dict[str, Any]:
@@ -45,6 +49,9 @@ def _key_schema(key: Key) -> dict[str, Any]:
     elif key.type == "names":
         schema |= {"type": "array", "items": {"enum": list(key.choices)}}
         return schema if key.default is REQUIRED else schema | {"default": key.default}
+    elif key.type == "nodes":
+        schema |= {"type": "array", "items": {"type": "integer", "minimum": 0}}
+        return schema if key.default is None else schema | {"default": key.default}
     elif key.type == "range":
         numbers = {"type": "number", "minimum": key.least or 0, "maximum": key.most}
         return schema | {"type": "array", "items": numbers, "minItems": 2, "maxItems": 2, "default": key.default}
@@ -78,6 +85,27 @@ def docs_table(catalogue: Catalogue) -> str:
     for section in sections(catalogue):
         title = f"[[{section.name}]]" if section.many else f"[{section.name}]"
         lines += [f"### `{title}`: {section.help}", "", *_table(section.keys), ""]
+    return "\n".join(lines)
+
+
+def actions_table() -> str:
+    """What the admin actions do and take, in docs/campaigns.md."""
+    lines = ["| action | keys | what it does |", "|---|---|---|"]
+    for kind, action in ACTIONS.items():
+        named = ", ".join(f"`{key.name}`" + (" (required)" if key.default is REQUIRED else "") for key in keys_of(kind))
+        lines.append(f"| `{kind}` | {named} | {sentence(action)} |")
+    return "\n".join(lines)
+
+
+def invariants_table() -> str:
+    """The kinds of `[[invariants]]`, in docs/invariants.md: what each verdict of them says."""
+    lines = ["| kind | keys | verdicts |", "|---|---|---|"]
+    for kind, classes in KINDS.items():
+        keys = ", ".join(
+            f"`{key.name}`" + (" (required)" if key.default is REQUIRED else "") for key in invariants_of(kind)
+        )
+        verdicts = "<br>".join(f"`{one.rule}(...)`, {one.kind}: {sentence(one)}" for one in classes)
+        lines.append(f"| `{kind}` | {keys} | {verdicts} |")
     return "\n".join(lines)
 
 

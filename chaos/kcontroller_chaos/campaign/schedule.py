@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from kcontroller_chaos.campaign.actions import Action
-from kcontroller_chaos.campaign.file import AdminSpec, Campaign, FaultSpec, TopicSpec
+from kcontroller_chaos.campaign.file import Campaign
 from kcontroller_chaos.campaign.generator import generate, no_room
+from kcontroller_chaos.campaign.specs import AdminSpec, FaultSpec, TopicSpec
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.runtime.rng import NamedRng
 

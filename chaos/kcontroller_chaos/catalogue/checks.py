@@ -10,17 +10,19 @@ from kcontroller_chaos.catalogue.key import parameters
 from kcontroller_chaos.catalogue.placement import FAULT_KEYS
 from kcontroller_chaos.checking import LIVENESS, SAFETY
 from kcontroller_chaos.faults import Fault
-from kcontroller_chaos.injection import NETWORK, PROCESS, SESSION, TASKS
+from kcontroller_chaos.injection import CLAIMS
 from kcontroller_chaos.invariants import Invariant
+from kcontroller_chaos.znode_invariants import ZnodeInvariant
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _RULE = re.compile(r"[a-z][a-z0-9-]*")
 _MODE = re.compile(r"[a-z][a-z0-9_-]*")
-_CLAIMS = (TASKS, SESSION, PROCESS, NETWORK)
 
 
 def invariant_problem(offer: Any) -> str | None:
-    """What is wrong with a class that a plugin offers as an invariant."""
+    """What is wrong with what a plugin offers as an invariant: a class, or one that has been made."""
+    if isinstance(offer, ZnodeInvariant):
+        return None
     if not isinstance(offer, type) or not issubclass(offer, Invariant):
         return "is no class below kcontroller_chaos.invariants.Invariant"
     for name in ("name", "kind", "expected", "source"):
@@ -50,8 +52,8 @@ def fault_problem(offer: Any) -> str | None:
         return f"has a `mode` that is no name: {offer.mode!r}"
     if "__dataclass_params__" not in vars(offer):
         return "is not decorated with @dataclass(frozen=True, kw_only=True)"
-    if not isinstance(offer.claims, tuple) or not all(claim in _CLAIMS for claim in offer.claims):
-        return f"claims {offer.claims!r}: a tuple of {', '.join(_CLAIMS)}"
+    if not isinstance(offer.claims, tuple) or not all(claim in CLAIMS for claim in offer.claims):
+        return f"claims {offer.claims!r}: a tuple of {', '.join(CLAIMS)}"
     return _method_problem(offer) or _parameter_problem(offer)
 
 

@@ -34,20 +34,28 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "plugin": (str, dict),
     "seeds": (str, list),
     "names": (list,),
+    "nodes": (list,),
     "range": (list,),
     "date": (datetime.date,),
 }
 _SAID = {"string": "a text", "integer": "a whole number", "number": "a number", "boolean": "true or false"}
 _SAID |= {"object": "a table", "plugin": "a name or a table", "seeds": '"1..20" or a list of whole numbers'}
-_SAID |= {"names": "a list of names", "range": "[least, most]", "date": "a date (without quotes: 2027-03-01)"}
-PARAMETER_TYPES: Mapping[type, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
+_SAID |= {
+    "names": "a list of names",
+    "nodes": "a list of ids of nodes",
+    "range": "[least, most]",
+    "date": "a date (without quotes: 2027-03-01)",
+}
+PARAMETER_TYPES: Mapping[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 """What a fault's parameter may be."""
+ACTION_TYPES: Mapping[Any, str] = {**PARAMETER_TYPES, tuple[int, ...]: "nodes"}
+"""What an admin action's parameter may be."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """`type` is a JSON schema type or one of: seeds, plugin, names, range, date. `choices`: the only values (of a table:
-    keys)."""
+    """`type` is a JSON schema type or one of: seeds, plugin, names, nodes, range, date. `choices`: the only values (of a
+    table: keys)."""
 
     name: str
     type: str
@@ -66,6 +74,8 @@ class Key:
             return f"{shown(value)} is not {_SAID[self.type]}", self.help
         if self.type == "plugin" and isinstance(value, dict) and not isinstance(value.get("name"), str):
             return "the table has no `name`", self.help
+        if self.type == "nodes" and isinstance(value, list):
+            return self._wrong_nodes(value)
         if self.type == "range" and isinstance(value, list):
             return self._wrong_range(value)
         if isinstance(value, int | float) and (found := self._wrong_number(value)):
@@ -83,6 +93,10 @@ class Key:
             return f"{shown(value)} is no number up to {most:,}{unit}", self.help
         return None
 
+    def _wrong_nodes(self, value: list[Any]) -> tuple[str, str] | None:
+        odd = next((one for one in value if type(one) is not int or one < 0), None)
+        return None if odd is None else (f"{shown(odd)} in {shown(value)} is no id of a node", self.help)
+
     def _wrong_range(self, value: list[Any]) -> tuple[str, str] | None:
         numbers = [one for one in value if isinstance(one, int | float) and not isinstance(one, bool)]
         if len(numbers) != 2 or len(value) != 2 or not (self.least or 0) <= numbers[0] <= numbers[1]:
@@ -92,29 +106,30 @@ class Key:
         return self._wrong_number(numbers[0]) or self._wrong_number(numbers[1])
 
 
-def parameters(declared: type) -> tuple[Key, ...]:
-    """The keys that the fields of a fault make. Raises TypeError: a field that cannot stand in a campaign file."""
+def parameters(declared: type, types: Mapping[Any, str] = PARAMETER_TYPES) -> tuple[Key, ...]:
+    """The keys that the fields of a fault or, with ACTION_TYPES, of an admin action make; the default of one that must be
+    given is REQUIRED. Raises TypeError: a field that cannot stand in a campaign file."""
     hints = get_type_hints(declared)
-    return tuple(_parameter(field, hints[field.name]) for field in dataclasses.fields(declared))
+    return tuple(_parameter(field, hints[field.name], types) for field in dataclasses.fields(declared))
 
 
-def _parameter(field: dataclasses.Field[Any], kind: Any) -> Key:
-    if kind not in PARAMETER_TYPES:
+def _parameter(field: dataclasses.Field[Any], kind: Any, types: Mapping[Any, str]) -> Key:
+    if kind not in types:
         raise TypeError(f"the type of {field.name} is {kind!r}, not str, int, float or bool")
-    told = field.metadata
+    told, default = field.metadata, REQUIRED if field.default is dataclasses.MISSING else field.default
     key = Key(
         field.name,
-        PARAMETER_TYPES[kind],
+        types[kind],
         told.get("help", ""),
-        field.default,
+        default,
         told.get("unit", ""),
         tuple(told.get("choices", ())),
         told.get("least"),
         told.get("most"),
     )
-    if field.default is dataclasses.MISSING:
+    if default is REQUIRED and types is PARAMETER_TYPES:
         raise TypeError(f"{field.name} has no default")
-    if found := key.wrong(field.default):
+    if default is not REQUIRED and (found := key.wrong(list(default) if key.type == "nodes" else default)):
         raise TypeError(f"the default of {field.name}: {found[0]}")
     return key
 

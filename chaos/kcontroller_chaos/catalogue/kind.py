@@ -10,6 +10,7 @@ from typing import Any
 from kcontroller_chaos.catalogue.key import Key, parameters
 from kcontroller_chaos.catalogue.placement import FAULT_KEYS
 from kcontroller_chaos.faults import Fault
+from pytest_kcontroller.cluster.contract import Cluster
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.model.suggestions import nearest
 
@@ -36,6 +37,12 @@ class Kind:
         return tuple(one.mode for one in self.classes if one.mode is not None)
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Every name that a file may use: KIND, and KIND:MODE by each name of a mode."""
+        modes = [name for one in self.classes if one.mode is not None for name in (one.mode, *one.also_named)]
+        return (self.name, *(f"{self.name}:{mode}" for mode in modes))
+
+    @property
     def summary(self) -> str:
         """What it does: the first paragraph of the docstring where `kind` is said."""
         said = next(one for one in self.classes[0].__mro__ if "kind" in vars(one))
@@ -58,10 +65,14 @@ class Kind:
     def of(self, mode: str | None) -> type[Fault]:
         """The class of this mode; None: of the default. Raises WrongKeyError."""
         for one in self.classes:
-            if mode in (None, one.mode):
+            if mode in (None, one.mode, *one.also_named):
                 return one
         hint = nearest(str(mode), self.modes) if self.modes else "leave the key out"
         raise WrongKeyError(self.name, "mode", f"{self.name} has no mode {mode!r}", hint)
+
+    def mode_for(self, cluster: Cluster) -> str | None:
+        """The first one that needs nothing which this cluster has not; None: there is none."""
+        return next((one.mode for one in self.classes if one.mode and all(map(cluster.has, one.needs))), None)
 
     def fault(self, mode: str | None, given: Mapping[str, Any]) -> Fault:
         """The fault with these parameters, and defaults for the others. Raises WrongKeyError."""

@@ -35,9 +35,7 @@ class Catalogue:
     @property
     def fault_names(self) -> tuple[str, ...]:
         """KIND and KIND:MODE of all."""
-        return tuple(
-            name for kind in self.kinds.values() for name in (kind.name, *(f"{kind.name}:{m}" for m in kind.modes))
-        )
+        return tuple(name for kind in self.kinds.values() for name in kind.names)
 
     def kind(self, name: str) -> Kind:
         """Raises UsageError with the nearest name."""
@@ -106,7 +104,7 @@ def _invariants(offered: Sequence[tuple[str, Any]]) -> tuple[tuple[Invariant, ..
                 f"two plugins offer the invariant {offer.name!r}: {plugin_of[offer.name]} and {plugin}",
                 hint="load only one of them, or rename one",
             )
-        found[offer.name], plugin_of[offer.name] = offer(), plugin
+        found[offer.name], plugin_of[offer.name] = offer() if isinstance(offer, type) else offer, plugin
     return tuple(found[name] for name in sorted(found)), plugin_of
 
 

@@ -6,8 +6,11 @@ from kcontroller_chaos.catalogue.key import REQUIRED, Key
 from pytest_kcontroller.model.history import LeaderElected
 
 DAY_S = 86_400
-TARGETS = ("controller", "new-controller", "others", "random", "any", "node:N", "leader-of:TOPIC-N")
-POINTS = ("write", "written", "request")
+ZOOKEEPER = "zookeeper"
+"""The target of a fault that is on ZooKeeper's own servers, and of no other."""
+_NODES = ("controller", "new-controller", "others", "random", "any", "node:N", "leader-of:TOPIC-N", "owner-of:PATH")
+TARGETS = (*_NODES, ZOOKEEPER)
+POINTS = ("write", "written", "request", "rare-write", "rare-written")
 """Crash points, which only simulated time has (pytest_kcontroller/sim/crash_points.py): `write:3` is the third one."""
 EVENTS = ("epoch.changed", LeaderElected.kind)
 TRIGGERS = ("observed:FAULT", "healed:FAULT", "answered:FAULT", *EVENTS, *(f"{point}:N" for point in POINTS))
@@ -15,7 +18,12 @@ TRIGGERS = ("observed:FAULT", "healed:FAULT", "answered:FAULT", *EVENTS, *(f"{po
 FAULT_KEYS = (
     Key("kind", "string", "what is done", REQUIRED),
     Key("id", "string", "what other faults call it; default: fault-N, from 0 in the order of the file", None),
-    Key("target", "string", "the node: " + ", ".join(TARGETS), "controller"),
+    Key(
+        "target",
+        "string",
+        f"the node: {', '.join(_NODES)}; {ZOOKEEPER} of a fault on its servers, and without being said",
+        "controller",
+    ),
     Key("mode", "string", "how, for kinds that have modes; default: the kind's first", None),
     Key("at_s", "number", "when, from the start of the run; the seed moves it a little", None, "s", least=0),
     Key(
@@ -23,8 +31,8 @@ FAULT_KEYS = (
         "string",
         "instead of at_s, what it waits for: "
         + ", ".join(TRIGGERS)
-        + "; a crash point (the last three: just before the "
-        "node's N-th write leaves for ZooKeeper, just after its effect, before its N-th request leaves) counts from at_s",
+        + "; a crash point (the last five: just before the node's N-th write leaves for ZooKeeper, just after its effect, "
+        "before its N-th request leaves; before or after a write of a kind that has come N times at most) counts from at_s",
         None,
     ),
     Key("after_ms", "number", "with when: so long after that", 0, "ms", least=0, most=DAY_S * 1000),

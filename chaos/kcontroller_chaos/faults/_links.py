@@ -1,14 +1,21 @@
-"""What the faults on links share: which links, and a look at one that does not come from whoever broke it.
+"""What the faults on links share: which links and directions, and a look at one that does not come from whoever broke it.
 
 The look is a request of ours over the link, to the node that listens at its end: ApiVersions, which changes nothing.
 """
 
 from __future__ import annotations
 
-from kcontroller_chaos.injection import Injection
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kcontroller_chaos.faults import parameter
+from kcontroller_chaos.injection import Evidence, Injection
 from pytest_kcontroller.cluster.capabilities import REPORTS
+from pytest_kcontroller.cluster.contract import ZOOKEEPER
 from pytest_kcontroller.cluster.observed import gather_all
 from pytest_kcontroller.errors import EnvironmentFailure
+from pytest_kcontroller.model.toxics import STREAMS, TIMEOUT, Stream, Toxic, same, streams_of
 from pytest_kcontroller.runtime.ports import ConnectionClosedError
 from pytest_kcontroller.wire.client import RequestClient
 from pytest_kcontroller.wire.messages import ApiVersionsRequest
@@ -19,31 +26,98 @@ RETRY_US = 50_000
 Pair = tuple[str, str]
 """(who connects, whom it connects to)."""
 
+BOTH, FROM_NODE, TO_NODE = "both", "from-node", "to-node"
+EVERYBODY: Final = -1
+STREAMS_OF: Final[Mapping[str, tuple[Stream, ...]]] = {
+    BOTH: STREAMS,
+    FROM_NODE: streams_of("upstream"),
+    TO_NODE: streams_of("downstream"),
+}
+"""Of a link that the node has opened."""
+
+
+def direction_parameter(
+    help: str = "what is hit: both directions, what the node says, or what it hears",
+    choices: tuple[str, ...] = (BOTH, FROM_NODE, TO_NODE),
+) -> Any:
+    """The parameter of a fault whose links may be hit in one direction only, whoever of the two has connected."""
+    return parameter(BOTH, help, choices=choices)
+
+
+def peer_parameter() -> Any:
+    """The parameter of a fault on links between nodes."""
+    return parameter(EVERYBODY, "the id of the other node; -1: all others", least=EVERYBODY)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One direction of a link."""
+
+    source: str
+    target: str
+    plane: str
+    stream: Stream
+
+    @property
+    def pair(self) -> Pair:
+        return self.source, self.target
+
+    def __str__(self) -> str:
+        return f"{self.source} -> {self.target} ({self.plane})"
+
 
 def outbound(on: Injection) -> list[Pair]:
-    return [(str(on.node), str(other)) for other in on.cluster.nodes if other != on.node]
+    return [(str(on.node), str(other)) for other in on.others]
 
 
 def inbound(on: Injection) -> list[Pair]:
     return [(other, node) for node, other in outbound(on)]
 
 
-async def must_be_cut(on: Injection, pairs: list[Pair], plane: str) -> None:
-    """Raises EnvironmentFailure for the first link that passes something."""
-    for source, target in pairs:
-        state = await on.cluster.link_state(source, target, plane)
-        if not state.cut:
-            raise EnvironmentFailure(f"the link {source} -> {target} ({plane}), which was cut, {state}")
+def with_peer(on: Injection, pairs: list[Pair], peer: int) -> list[Pair]:
+    """Those of the node's links that `peer` is at the other end of; all of them for EVERYBODY. Raises EnvironmentFailure:
+    there is none."""
+    found = [
+        pair for pair in must_have(pairs) if peer in (EVERYBODY, *(int(end) for end in pair if int(end) != on.node))
+    ]
+    if not found:
+        raise EnvironmentFailure(f"there is no link between node {on.node} and node {peer}, its `peer`")
+    return found
 
 
-async def must_be_slow(on: Injection, pairs: list[Pair], plane: str, delay_ms: int) -> None:
-    """Raises EnvironmentFailure for the first link that is not late by so much."""
-    for source, target in pairs:
-        state = await on.cluster.link_state(source, target, plane)
-        if state.delay_ms < delay_ms:
-            raise EnvironmentFailure(
-                f"the link {source} -> {target} ({plane}), which was late by {delay_ms} ms, {state}"
-            )
+def ways_of(opened: Iterable[Pair], accepted: Iterable[Pair], direction: str) -> list[Way]:
+    """Of links that the node, or its side, has opened, and of such that it has accepted."""
+    theirs = {BOTH: BOTH, FROM_NODE: TO_NODE, TO_NODE: FROM_NODE}[direction]
+    return [Way(*pair, CONTROL, stream) for pair in opened for stream in STREAMS_OF[direction]] + [
+        Way(*pair, CONTROL, stream) for pair in accepted for stream in STREAMS_OF[theirs]
+    ]
+
+
+def ways_to_zookeeper(on: Injection, direction: str = BOTH) -> list[Way]:
+    return [Way(str(on.node), ZOOKEEPER, "zk", stream) for stream in STREAMS_OF[direction]]
+
+
+def cut(stream: Stream) -> Toxic:
+    """Nothing passes, and connections stay open."""
+    return Toxic(TIMEOUT, stream, {"timeout": 0})
+
+
+async def impair(on: Injection, ways: Iterable[Way], toxic: Callable[[Stream], Toxic]) -> None:
+    for way in ways:
+        await on.cluster.impair(way.source, way.target, way.plane, toxic(way.stream))
+
+
+async def restore(on: Injection, ways: Iterable[Way], toxic: Callable[[Stream], Toxic]) -> None:
+    for way in ways:
+        await on.cluster.restore(way.source, way.target, way.plane, toxic(way.stream))
+
+
+async def must_still_have(on: Injection, ways: Iterable[Way], toxic: Callable[[Stream], Toxic]) -> None:
+    """Raises EnvironmentFailure for the first that has it not."""
+    for way in ways:
+        state = await on.cluster.link_state(way.source, way.target, way.plane)
+        if not same(state.toxics, wanted := toxic(way.stream)):
+            raise EnvironmentFailure(f"the link {way}, which was {wanted}, {state}")
 
 
 async def answering(on: Injection, pairs: list[Pair]) -> list[Pair]:
@@ -82,6 +156,13 @@ async def silent(on: Injection, pairs: list[Pair]) -> int:
         if looked_at and not any(trip is not None for trip in (await round_trips(on, looked_at)).values()):
             return len(looked_at)
         await on.clock.sleep_us(RETRY_US)
+
+
+async def no_zookeeper(on: Injection) -> Evidence:
+    """Waits until a question to ZooKeeper on the node's own link finds no answer."""
+    while await on.cluster.zookeeper_round_trip_us(on.node, limit_s=PROBE_US / 1e6) is not None:
+        await on.clock.sleep_us(RETRY_US)
+    return {"unanswered_us": PROBE_US, "t_us": on.clock.now_us()}
 
 
 def must_have(pairs: list[Pair]) -> list[Pair]:

@@ -8,6 +8,7 @@ from kcontroller_chaos.faults import Fault
 from kcontroller_chaos.feed import Event
 from kcontroller_chaos.history.transactions import ZkTxn
 from kcontroller_chaos.injection import SESSION, Evidence, Injection
+from pytest_kcontroller.cluster.capabilities import BROKERS
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.zookeeper.session import Delete, ZkError
 from pytest_kcontroller.zookeeper.znodes import CONTROLLER
@@ -24,7 +25,9 @@ kind = "depose"
 target = "controller"
 at_s = 2
 """
+    keeps_session = True
     claims = (SESSION,)
+    needs = (BROKERS,)
 
     async def inject(self, on: Injection) -> None:
         try:

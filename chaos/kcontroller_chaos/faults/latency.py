@@ -6,26 +6,19 @@ from dataclasses import dataclass
 from random import Random  # noqa: TID251 - the type only; streams come from the runtime
 from typing import ClassVar, Self
 
-from kcontroller_chaos.faults import Fault, parameter
-from kcontroller_chaos.faults._links import (
-    CONTROL,
-    RETRY_US,
-    Pair,
-    answering,
-    inbound,
-    must_be_slow,
-    must_have,
-    outbound,
-    round_trips,
-)
-from kcontroller_chaos.injection import NETWORK, PROCESS, SESSION, Evidence, Injection
-from pytest_kcontroller.cluster.contract import ZOOKEEPER
+from kcontroller_chaos.faults import parameter
+from kcontroller_chaos.faults._probes import Line
+from kcontroller_chaos.faults._toxics import OnControl, OnZooKeeper, ToxicFault
+from kcontroller_chaos.injection import Evidence, Injection, Placement, Wrong
+from pytest_kcontroller.model.toxics import LATENCY, Stream, Toxic
 
 ANSWER_US = 1_000_000
+TRIPS_WITH_JITTER = 6
+"""Of so many the mean is hardly ever below the delay by half the jitter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Latency(Fault):
+class Latency(ToxicFault):
     """What a node says to others, or to ZooKeeper, and hears from them is late; nothing is lost."""
 
     kind = "latency"
@@ -34,20 +27,39 @@ class Latency(Fault):
 kind = "latency"
 target = "controller"
 delay_ms = 300
+jitter_ms = 100
 at_s = 2
 duration_s = 3
 """
     drawn_ms: ClassVar[tuple[int, int]] = (20, 1500)
+    rounds = 1
 
     delay_ms: int = parameter(200, "how late, in each direction", unit="ms", least=0, most=86_400_000)
+    jitter_ms: int = parameter(
+        0, "so much later or earlier, drawn evenly for each piece; the order stays", unit="ms", least=0, most=86_400_000
+    )
 
-    @property
-    def round_trip_us(self) -> int:
-        """What a question and its answer take at least."""
-        return 2 * self.delay_ms * 1000
+    def toxic(self, stream: Stream) -> Toxic:
+        return Toxic(LATENCY, stream, {"latency": self.delay_ms, "jitter": self.jitter_ms})
+
+    async def look(self, line: Line) -> Evidence | None:
+        """A question and its answer took the delay, once for each direction that has it."""
+        count, late_us = (TRIPS_WITH_JITTER if self.jitter_ms else 1), len(line.streams) * self.delay_ms * 1000
+        least_us = late_us - len(line.streams) * self.jitter_ms * 1000 // 2
+        limit_us = count * (2 * late_us + ANSWER_US)
+        trips = await line.trips(count, limit_us=limit_us)
+        if trips is None or sum(trips) < count * least_us:
+            return None
+        return {"round_trip_us": min(trips)} | ({"longest_us": max(trips)} if count > 1 else {})
+
+    def wrong_at(self, at: Placement) -> Wrong | None:
+        if self.delay_ms == 0 and self.jitter_ms == 0:
+            return "delay_ms", "what is late by 0 ms is not late: nothing could be observed", "at least 1"
+        return ToxicFault.wrong_at(self, at)
 
     def within_s(self, on: Injection) -> float:
-        return 8 * self.delay_ms / 1000 + 3
+        # A connection and a question take four delays; other faults may end the node at the other end meanwhile, and again.
+        return (TRIPS_WITH_JITTER if self.jitter_ms else 2) * 8 * self.delay_ms / 1000 + 3
 
     @classmethod
     def drawn(cls, draw: Random) -> Self:
@@ -55,61 +67,13 @@ duration_s = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LatencyControl(Latency):
+class LatencyControl(Latency, OnControl):
     """on its connections to the other nodes and theirs to it"""
-
-    mode = "control"
-    claims = (NETWORK, PROCESS)
-
-    async def inject(self, on: Injection) -> None:
-        for source, target in must_have(_pairs(on)):
-            await on.cluster.slow(source, target, CONTROL, delay_ms=self.delay_ms)
-
-    async def observe(self, on: Injection) -> Evidence:
-        """A request of ours and its answer took twice the delay, on every link of a node that answers."""
-        while True:
-            looked_at = await answering(on, outbound(on))
-            found = await round_trips(on, looked_at, timeout_us=2 * self.round_trip_us + ANSWER_US)
-            trips = [trip for trip in found.values() if trip is not None]
-            if trips and min(trips) >= self.round_trip_us:
-                return {"round_trip_us": min(trips), "links": len(trips)}
-            await on.clock.sleep_us(RETRY_US)
-
-    async def look_again(self, on: Injection) -> None:
-        await must_be_slow(on, _pairs(on), CONTROL, self.delay_ms)
-
-    async def heal(self, on: Injection) -> None:
-        for source, target in _pairs(on):
-            await on.cluster.slow(source, target, CONTROL, delay_ms=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LatencyZooKeeper(Latency):
+class LatencyZooKeeper(Latency, OnZooKeeper):
     """on its connection to ZooKeeper: it sees and writes late; half the session time-out may cost it"""
 
-    mode = "zookeeper"
-    ends_session = True  # when the connection has to be made anew
-    claims = (PROCESS, SESSION)
+    needs = ()
     drawn_ms = (20, 250)  # its pings must come back before the client gives the connection up
-
-    async def inject(self, on: Injection) -> None:
-        await on.cluster.slow(str(on.node), ZOOKEEPER, "zk", delay_ms=self.delay_ms)
-
-    async def observe(self, on: Injection) -> Evidence:
-        """A question of ours to ZooKeeper and its answer took twice the delay, on the way that the node's own take."""
-        limit_s = (2 * self.round_trip_us + ANSWER_US) / 1e6
-        while True:
-            trip_us = await on.cluster.zookeeper_round_trip_us(on.node, limit_s=limit_s)
-            if trip_us is not None and trip_us >= self.round_trip_us:
-                return {"round_trip_us": trip_us}
-            await on.clock.sleep_us(RETRY_US)
-
-    async def look_again(self, on: Injection) -> None:
-        await must_be_slow(on, [(str(on.node), ZOOKEEPER)], "zk", self.delay_ms)
-
-    async def heal(self, on: Injection) -> None:
-        await on.cluster.slow(str(on.node), ZOOKEEPER, "zk", delay_ms=0)
-
-
-def _pairs(on: Injection) -> list[Pair]:
-    return outbound(on) + inbound(on)

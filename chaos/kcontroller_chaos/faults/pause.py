@@ -34,7 +34,7 @@ duration_s = 3
         while (state := on.cluster.process_state(on.node)) != "T":
             await on.clock.sleep_us(POLL_US)
         stopped = {"state": state, "stopped_us": on.clock.now_us()}
-        if not _outlives_session(on):
+        if not on.outlives_session:
             return stopped
         return {**stopped, **await on.wait_closed(by_client=False)}
 
@@ -47,9 +47,4 @@ duration_s = 3
         await on.cluster.resume(on.node)
 
     def within_s(self, on: Injection) -> float:
-        return 2 * on.cluster.session_timeout_ms / 1000 + 2 if _outlives_session(on) else 1.0
-
-
-def _outlives_session(on: Injection) -> bool:
-    """ZooKeeper expires sessions in steps of its tick, so a session lives up to a half longer than its time-out."""
-    return on.duration_s is None or on.duration_s * 1000 > 1.5 * on.cluster.session_timeout_ms
+        return 2 * on.cluster.session_timeout_ms / 1000 + 2 if on.outlives_session else 1.0

@@ -6,9 +6,10 @@ import asyncio
 from dataclasses import dataclass
 
 from kcontroller_chaos.faults import Fault
-from kcontroller_chaos.faults._links import CONTROL, answering, inbound, must_have, outbound
+from kcontroller_chaos.faults._links import CONTROL, RETRY_US, answering, inbound, outbound, peer_parameter, with_peer
 from kcontroller_chaos.feed import Event, writer_is
 from kcontroller_chaos.injection import NETWORK, PROCESS, SESSION, Evidence, Injection
+from pytest_kcontroller.cluster.capabilities import PEERS, REPORTS
 from pytest_kcontroller.cluster.contract import ZOOKEEPER
 from pytest_kcontroller.cluster.observed import gather_all
 from pytest_kcontroller.errors import EnvironmentFailure
@@ -38,19 +39,32 @@ class ResetZooKeeper(Reset):
     """its connection to ZooKeeper; its session lives on, unless it cannot connect again in time"""
 
     mode = "zookeeper"
+    keeps_session = True
     claims = (PROCESS, SESSION)
 
     async def inject(self, on: Injection) -> None:
+        found = on.cluster.session(on.node)
+        on.kept.append(-1 if found is None else found.connection)
         await on.cluster.reset(str(on.node), ZOOKEEPER, "zk")
 
     async def observe(self, on: Injection) -> Evidence:
-        """The node's own word that it has lost the connection, and then that it is in the same session again."""
+        """The node's own word that it has lost the connection, and then that it is in the same session again; of one that
+        does not say it, that ZooKeeper has resumed its session on another connection."""
+        if not on.cluster.has(REPORTS):
+            return await self._resumed(on)
         lost = await on.feed.wait(lambda e: _says(e, on.node, "suspended"), since=on.since)
         after = on.feed.events.index(lost)
         again = await on.feed.wait(lambda e: _says(e, on.node, "connected"), since=after)
         if again["session"] != hex(on.session):
             raise EnvironmentFailure(f"the session {on.session:#x} did not outlive its connection")
         return {"writer": lost["writer"], "seq": lost["seq"], "t_us": lost["t_us"], "again_us": again["t_us"]}
+
+    async def _resumed(self, on: Injection) -> Evidence:
+        while (found := on.cluster.session(on.node)) is None or found.connection <= on.kept[0]:
+            await on.clock.sleep_us(RETRY_US)
+        if found.session_id != on.session:
+            raise EnvironmentFailure(f"the session {on.session:#x} did not outlive its connection")
+        return {"connection": found.connection, "before": on.kept[0], "t_us": on.clock.now_us()}
 
     async def heal(self, on: Injection) -> None:
         """Nothing to do: the node connects again by itself."""
@@ -61,16 +75,20 @@ class ResetZooKeeper(Reset):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResetControl(Reset):
-    """its connections to the other nodes and theirs to it; requests and answers on their way are lost
+    """its connections to the other nodes, or one of them, and theirs to it; requests and answers on their way are lost
 
     Its witness is a connection of ours on each link, made before.
     """
 
     mode = "control"
+    least_nodes = 2
     claims = (NETWORK, PROCESS)
+    needs = (PEERS,)
+
+    peer: int = peer_parameter()
 
     async def inject(self, on: Injection) -> None:
-        pairs = must_have(outbound(on) + inbound(on))
+        pairs = with_peer(on, outbound(on) + inbound(on), self.peer)
         routes = [on.cluster.route(*pair) for pair in await answering(on, pairs)]
         made = await gather_all([_connect(transport, address) for transport, address in routes])
         on.kept += [stream for stream in made if stream is not None]

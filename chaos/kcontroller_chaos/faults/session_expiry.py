@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kcontroller_chaos.faults import Fault
-from kcontroller_chaos.faults._links import must_be_cut
+from kcontroller_chaos.faults._links import cut, impair, must_still_have, restore, ways_to_zookeeper
 from kcontroller_chaos.injection import SESSION, Evidence, Injection
-from pytest_kcontroller.cluster.contract import ZOOKEEPER
+from pytest_kcontroller.cluster.capabilities import OWN_CLOSE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,16 +34,16 @@ class Natural(SessionExpiry):
     mode = "natural"
 
     async def inject(self, on: Injection) -> None:
-        await on.cluster.cut(str(on.node), ZOOKEEPER, "zk")
+        await impair(on, ways_to_zookeeper(on), cut)
 
     async def observe(self, on: Injection) -> Evidence:
         return await on.wait_closed(by_client=False)
 
     async def look_again(self, on: Injection) -> None:
-        await must_be_cut(on, [(str(on.node), ZOOKEEPER)], "zk")
+        await must_still_have(on, ways_to_zookeeper(on), cut)
 
     async def heal(self, on: Injection) -> None:
-        await on.cluster.heal(str(on.node), ZOOKEEPER, "zk")
+        await restore(on, ways_to_zookeeper(on), cut)
 
     def within_s(self, on: Injection) -> float:
         return 2 * on.cluster.session_timeout_ms / 1000 + 2
@@ -63,3 +63,20 @@ class Server(SessionExpiry):
 
     async def heal(self, on: Injection) -> None:
         """Nothing was taken away that could be given back: the node makes its new session by itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client(SessionExpiry):
+    """the node's own client closes it, as a client that is stopped, and the node opens another one"""
+
+    mode = "client"
+    needs = (OWN_CLOSE,)
+
+    async def inject(self, on: Injection) -> None:
+        await on.cluster.capability(OWN_CLOSE).close_session(on.node)
+
+    async def observe(self, on: Injection) -> Evidence:
+        return await on.wait_closed(by_client=True)
+
+    async def heal(self, on: Injection) -> None:
+        """As `Server`."""

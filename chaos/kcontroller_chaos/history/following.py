@@ -5,13 +5,15 @@ A clock that is set and set back between two looks shows nothing: what was stamp
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from kcontroller_chaos.history.clocks import WallTimes
+from kcontroller_chaos.history.committed import LogReader, reader_of
 from kcontroller_chaos.history.transactions import txn_event
-from kcontroller_chaos.history.txnlog import TxnLogReader
+from pytest_kcontroller.cluster.zookeeper.server import LogPlace
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.history import ClockStepped, Record
 from pytest_kcontroller.runtime.real import RunStart
@@ -56,15 +58,16 @@ class FollowedLog:
 
     def __init__(self, start: RunStart, clock: Clocks, record: Record) -> None:
         self._clock, self._record = clock, record
-        self._reader: TxnLogReader | None = None
+        self._reader: LogReader | None = None
         self._times = WallTimes(start)
         self._ahead_us, self._newest = 0, 0
         self._last, self._step = _Look(), _NO_STEP
         self.events: list[dict[str, Any]] = []
 
-    def open(self, directory: Path) -> None:
-        """Where ZooKeeper writes it, once that is known."""
-        self._reader = TxnLogReader(directory)
+    def open(self, directories: Sequence[Path], since: LogPlace | None = None) -> None:
+        """Where each of ZooKeeper's servers writes its own, once that is known, and from where on it is this run's (of one
+        server)."""
+        self._reader = reader_of(directories, since)
 
     async def follow(self) -> None:
         """Looks again and again, until it is cancelled; a log that cannot be read is the affair of whoever needs it."""

@@ -8,7 +8,7 @@ from types import ModuleType, NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from kcontroller_chaos.history import transactions
-from pytest_kcontroller.model.history import broker, controller, engine, faults, node
+from pytest_kcontroller.model.history import broker, controller, engine, faults, node, program
 from pytest_kcontroller.model.history.event import About, Batch, HistoryEvent, kinds, names_of
 from pytest_kcontroller.model.history.fields import COLUMNS
 
@@ -16,6 +16,7 @@ GROUPS: Mapping[str, ModuleType] = {
     "A node's process": node,
     "A node as the controller": controller,
     "A node as a broker": broker,
+    "A program of yours": program,
     "The engine, or a test": engine,
     "Faults": faults,
     "ZooKeeper's log": transactions,

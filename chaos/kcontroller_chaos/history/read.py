@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from kcontroller_chaos.history.clocks import WallTimes, steps_in
+from kcontroller_chaos.history.committed import read_all
 from kcontroller_chaos.history.transactions import ZOOKEEPER, ZkTxn, txn_event
-from kcontroller_chaos.history.txnlog import read_all
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.model.history import NodeStatus, ZkTree, encoded
 from pytest_kcontroller.model.history.event import HistoryEvent, rows

@@ -6,14 +6,13 @@ It is the one kind that no process of ours writes; its sentence knows the znodes
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 from pytest_kcontroller.model.history.event import NOWHERE, About, Focus, HistoryEvent, Rank, Writer, event, line_of
 from pytest_kcontroller.model.history.fields import Session
-from pytest_kcontroller.model.text import in_words, one_of_many
-from pytest_kcontroller.zookeeper.session import BadVersionError, NodeExistsError
+from pytest_kcontroller.model.text import in_words, json_or_none, one_of_many
+from pytest_kcontroller.zookeeper.session import BadVersionError, NodeExistsError, NoNodeError, NotEmptyError
 from pytest_kcontroller.zookeeper.txn import Op, Txn
 from pytest_kcontroller.zookeeper.znodes import CONTROLLER, CONTROLLER_EPOCH, parse_state_path
 
@@ -22,6 +21,13 @@ WRITES_NAMED = 2
 """A sentence names so many operations of a multi."""
 _RUNTIME_INCONSISTENCY = -2
 """In a refused multi, the operations that were not the reason."""
+
+_ERRORS: Mapping[int, str] = {
+    NoNodeError.code: "there is no such znode",
+    BadVersionError.code: "the version that it checks has moved on",
+    NodeExistsError.code: "the znode is there already",
+    NotEmptyError.code: "the znode has children",
+}
 
 JsonOp = Mapping[str, Any]
 
@@ -88,7 +94,7 @@ class ZkTxn(HistoryEvent):
             return f"{'closes' if self.cxid else 'gives up (expires)'} session {session}{of_node}"
         who = f"{of_node.removeprefix(' of ')} (session {session})" if of_node else f"session {session}"
         if self.type == "error":
-            return f"refuses a request of {who}: error {self.error}"
+            return f"refuses a request of {who}: {_error(self.error)}"
         if codes := self._codes:
             return f"refuses a write of {who}: {_reason(codes)}"
         asked = (focus.path, focus.partition)
@@ -104,9 +110,12 @@ def _hex(zxid: object) -> str:
 
 def _reason(codes: Iterable[int]) -> str:
     first = next((code for code in codes if code != _RUNTIME_INCONSISTENCY), _RUNTIME_INCONSISTENCY)
-    if first == BadVersionError.code:
-        return f"the controller epoch has moved on ({first})"
-    return f"the znode is there already ({first})" if first == NodeExistsError.code else f"error {first}"
+    return _error(first)
+
+
+def _error(code: object) -> str:
+    known = _ERRORS.get(code) if isinstance(code, int) else None  # a damaged line has anything here
+    return f"{known} ({code})" if known else f"error {code}"
 
 
 def _partition(op: JsonOp) -> str | None:
@@ -119,7 +128,7 @@ def _words(op: JsonOp) -> str:
     path = op["path"]
     if op["type"] == "delete":
         return f"delete {path}"
-    value = _json(op.get("data"))
+    value = json_or_none(op.get("data"))
     if path == CONTROLLER and isinstance(value, dict):
         return f"{path} = node {in_words(value.get('brokerid'))}"
     if path == CONTROLLER_EPOCH:
@@ -128,13 +137,6 @@ def _words(op: JsonOp) -> str:
         named = (("leader", "leader"), ("isr", "ISR"), ("controller_epoch", "controller epoch"))
         return f"{path}: " + ", ".join(f"{name} {one_of_many(value.get(key))}" for key, name in named)
     return f"{op['type']} {path}"
-
-
-def _json(data: Any) -> Any:
-    try:
-        return json.loads(data)
-    except (TypeError, ValueError):
-        return None
 
 
 def txn_event(txn: Txn, seq: int, t_us: int) -> dict[str, Any]:

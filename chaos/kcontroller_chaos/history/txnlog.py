@@ -7,12 +7,14 @@ because files are preallocated. Source: org.apache.zookeeper.server.persistence.
 
 from __future__ import annotations
 
+import os
 import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from pytest_kcontroller.cluster.zookeeper.server import LogPlace
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.zookeeper.txn import Op, Txn
 
@@ -117,12 +119,12 @@ def _op(number: int, body: _Bytes) -> Op | None:
 
 
 class TxnLogReader:
-    """Reads a directory of log files, also while ZooKeeper writes it."""
+    """Reads a directory of log files from `since` on, also while ZooKeeper writes it."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, since: LogPlace | None = None) -> None:
         self._directory = directory
-        self._path: Path | None = None
-        self._offset = 0
+        self._path = None if since is None else directory / since.file
+        self._offset = 0 if since is None else since.offset
         self.torn: str | None = None
         """Where the newest file ends inside a transaction, as seen by the last poll; None: it ends cleanly."""
 
@@ -145,6 +147,9 @@ class TxnLogReader:
         with path.open("rb") as file:
             start = self._offset
             file.seek(start)
+            if not file.read(_FRAME.size).strip(b"\0"):  # most looks: a megabyte of preallocated zeros is not read
+                return
+            file.seek(start)
             data = file.read()
         at = 0
         if start == 0:
@@ -162,16 +167,16 @@ class TxnLogReader:
 
     def _whole(self, path: Path, data: bytes, at: int, start: int, last: bool) -> int | None:
         """The end of the transaction at `at`, or None: there is no further one, or not all of it yet."""
-        rest = data[at:]
-        if not rest.strip(b"\0"):
+        body = at + _FRAME.size
+        if not data[at:body].strip(b"\0"):
             return None
-        if len(rest) >= _FRAME.size:
-            checksum, length = _FRAME.unpack_from(rest)
-            end: int = _FRAME.size + length
-            whole = length > 0 and len(rest) > end and rest[end : end + 1] == b"B"
-            if whole and zlib.adler32(rest[_FRAME.size : end]) == checksum:
-                return at + end + 1
-            if not last or (whole and rest[end + 1 :].strip(b"\0")):
+        if len(data) >= body:
+            checksum, length = _FRAME.unpack_from(data, at)
+            end: int = body + length
+            whole = length > 0 and data[end : end + 1] == b"B"
+            if whole and zlib.adler32(data[body:end]) == checksum:
+                return end + 1
+            if whole and (not last or data[end + 1 :].strip(b"\0")):
                 raise CorruptLogError(path, start + at, "the checksum of a transaction is wrong")
         self.torn = f"{path} at byte {start + at}"
         return None
@@ -179,7 +184,8 @@ class TxnLogReader:
 
 def log_files(directory: Path) -> list[Path]:
     """Log files below `directory` (ZooKeeper puts them into version-2/), by the zxid in their name."""
-    return sorted((p for p in directory.rglob("log.*") if _is_log(p)), key=_first_zxid)
+    found = [Path(folder, name) for folder, _, names in os.walk(directory) for name in names if name.startswith("log.")]
+    return sorted(filter(_is_log, found), key=_first_zxid)
 
 
 def _is_log(path: Path) -> bool:
@@ -187,15 +193,8 @@ def _is_log(path: Path) -> bool:
         _first_zxid(path)
     except ValueError:
         return False
-    return path.is_file()
+    return True
 
 
 def _first_zxid(path: Path) -> int:
     return int(path.name.removeprefix("log."), 16)
-
-
-def read_all(directory: Path) -> tuple[Txn, ...]:
-    """Every transaction. Raises CorruptLogError, also if there is no log file."""
-    if not log_files(directory):
-        raise CorruptLogError(directory, 0, "there is no log file")
-    return TxnLogReader(directory).poll()

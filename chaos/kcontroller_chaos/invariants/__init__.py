@@ -1,15 +1,18 @@
 """Invariants: what must hold, one module each, offered through the public hook as a user's own are.
 
-Public: `Invariant`, `check_all`, `named`; `kcontroller_chaos.checking` has what their checks are made of.
+Public: `Invariant`, `check_all`, `for_run`, `named`; `kcontroller_chaos.checking` has what their checks are made of.
 """
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
+import pkgutil
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any, ClassVar
 
 from kcontroller_chaos.checking import VERDICTS, Verdict
@@ -19,7 +22,7 @@ from pytest_kcontroller.hookspecs import hookimpl
 from pytest_kcontroller.model.text import shown
 from pytest_kcontroller.runtime.foreign import NoAnswerError, answer_within
 
-__all__ = ["Invariant", "check_all", "named"]
+__all__ = ["Invariant", "check_all", "for_run", "named"]
 
 
 CHECK_S = 30.0
@@ -29,7 +32,7 @@ CHECK_S = 30.0
 class Invariant(ABC):
     """One rule over the history of a run. The docstring of a class below, or of its module, says it in words."""
 
-    name: ClassVar[str]
+    name: str
     """Small letters, digits, hyphens."""
     kind: ClassVar[str]
     """SAFETY: violated at no moment; LIVENESS: holds after the last fault is healed."""
@@ -37,6 +40,8 @@ class Invariant(ABC):
     """What must hold, in a line."""
     source: ClassVar[str]
     """Where the rule comes from."""
+    any_program: ClassVar[bool] = False
+    """Whether it is about a program of a user's too, of which nobody knows that it is a broker (`[system]`)."""
 
     @abstractmethod
     def check(self, history: History) -> Verdict:
@@ -64,7 +69,7 @@ class Invariant(ABC):
         return verdict.entry(self.name, self.kind, self.expected)
 
     def _check(self, history: History) -> Verdict:
-        if type(self).__module__.startswith(f"{__name__}."):
+        if type(self).__module__.startswith(f"{(__package__ or '').partition('.')[0]}."):
             return self.check(history)
         return answer_within(stretched(CHECK_S), lambda: self.check(history))
 
@@ -75,43 +80,21 @@ class Invariant(ABC):
 
 @hookimpl
 def kcontroller_invariants() -> list[type[Invariant]]:
-    from kcontroller_chaos.invariants import (
-        all_led_after_healing,
-        dead_leave_isr_at_failover,
-        epochs_grow,
-        isr_keeps_last_member,
-        leader_in_isr,
-        metadata_agrees_after_healing,
-        no_stale_epoch_write,
-        nodes_stay_up,
-        one_controller_after_healing,
-        one_writer_per_epoch,
-        orders_of_this_life,
-        relieved_stay_out_of_isr,
-        replicas_hosted_after_healing,
-        selectors_answer,
-        state_epochs_grow,
-        strategies_answer,
-    )
+    """The invariant of every module here, by module name."""
+    modules = sorted(module.name for module in pkgutil.iter_modules(__path__, f"{__name__}."))
+    public = [name for name in modules if not name.rpartition(".")[2].startswith("_")]
+    return [_of(importlib.import_module(name)) for name in public]
 
-    return [
-        all_led_after_healing.AllLedAfterHealing,
-        dead_leave_isr_at_failover.DeadLeaveIsrAtFailover,
-        epochs_grow.EpochsGrow,
-        isr_keeps_last_member.IsrKeepsLastMember,
-        leader_in_isr.LeaderInIsr,
-        metadata_agrees_after_healing.MetadataAgreesAfterHealing,
-        no_stale_epoch_write.NoStaleEpochWrite,
-        nodes_stay_up.NodesStayUp,
-        one_controller_after_healing.OneControllerAfterHealing,
-        one_writer_per_epoch.OneWriterPerEpoch,
-        orders_of_this_life.OrdersOfThisLife,
-        relieved_stay_out_of_isr.RelievedStayOutOfIsr,
-        replicas_hosted_after_healing.ReplicasHostedAfterHealing,
-        selectors_answer.SelectorsAnswer,
-        state_epochs_grow.StateEpochsGrow,
-        strategies_answer.StrategiesAnswer,
-    ]
+
+def _of(module: ModuleType) -> type[Invariant]:
+    """The one that stands in it."""
+    made = [one for one in vars(module).values() if isinstance(one, type) and one.__module__ == module.__name__]
+    return next(one for one in made if issubclass(one, Invariant))
+
+
+def for_run(invariants: Sequence[Invariant], *, program: bool) -> tuple[Invariant, ...]:
+    """Those that a run is judged by; `program`: its nodes are programs of a user's."""
+    return tuple(one for one in invariants if one.any_program or not program)
 
 
 def named(name: str) -> Invariant:

@@ -19,6 +19,8 @@ class AllLedAfterHealing(Invariant):
             return Verdict.unknown("the run did not reach its end: no zk.tree")
         live, checks = tree["brokers"], 0
         for partition in tree["partitions"]:
+            if partition["topic"] in tree["deleting"]:
+                continue  # nobody leads it any more
             checks += 1
             leader, isr = partition["leader"], partition["isr"]
             candidates = partition["replicas"] if isr is None else isr

@@ -6,15 +6,15 @@ from the election until the failover was done, which is the newest transaction t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from kcontroller_chaos.checking import SAFETY, WRITES, Verdict, accepted, is_topic
+from kcontroller_chaos.checking import SAFETY, WRITES, Verdict, accepted, assigned_replicas, is_topic, partition_state
 from kcontroller_chaos.history.read import Event, History
 from kcontroller_chaos.invariants import Invariant
 from pytest_kcontroller.model.history import ControllerFailover
+from pytest_kcontroller.model.text import json_or_none
 from pytest_kcontroller.zookeeper.znodes import BROKER_IDS, CONTROLLER_EPOCH, parse_state_path
 
 
@@ -69,13 +69,15 @@ class _Tree:
                 self._registration(int(name), op, str(txn["session"]))
             elif parse_state_path(path) is not None:
                 self.states.pop(path, None)
-                if op["type"] in WRITES:
-                    self.states[path] = json.loads(op["data"])
+                if op["type"] in WRITES and (state := partition_state(op["data"])) is not None:
+                    self.states[path] = state
             elif is_topic(path) and op["type"] in WRITES:
-                replicas = [r for rs in json.loads(op["data"])["partitions"].values() for r in rs]
-                self.assigned |= dict.fromkeys(replicas)
+                self.assigned |= dict.fromkeys(
+                    r for replicas in assigned_replicas(op["data"]).values() for r in replicas
+                )
             elif path == CONTROLLER_EPOCH and op["type"] in WRITES:
-                epoch = int(op["data"])
+                written = json_or_none(op["data"])
+                epoch = written if isinstance(written, int) else None
         if epoch:
             self.elected = epoch
             self.dead = {broker for broker in self.assigned if broker not in self.live}

@@ -16,10 +16,10 @@ class IsrKeepsLastMember(Invariant):
     def check(self, history: History) -> Verdict:
         checks = 0
         for write in writes(history):
-            if write.type not in WRITES or not is_state(write.path):
+            if write.type not in WRITES or not is_state(write.path) or (state := write.state) is None:
                 continue
             checks += 1
-            if not write.json["isr"]:
-                seen, witness = "an empty ISR", write.witness(leader=write.json["leader"], isr=[])
+            if not state["isr"]:
+                seen, witness = "an empty ISR", write.witness(leader=state["leader"], isr=[])
                 return Verdict.violated(checks, seen=seen, where=write.where, witness=witness)
         return Verdict.of(checks)

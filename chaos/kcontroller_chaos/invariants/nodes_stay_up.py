@@ -1,35 +1,56 @@
-"""A node ends only when a fault ends it, and at the end every node that runs is registered."""
+"""A node ends only when a fault ends it, and at the end every node that runs is registered; a program of yours is ready."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from kcontroller_chaos.checking import LIVENESS, Verdict
 from kcontroller_chaos.history.read import Event, History
 from kcontroller_chaos.invariants import Invariant
-from pytest_kcontroller.model.history import FaultAsked, ProcessExited, RunEnded, ZkTree
+from pytest_kcontroller.model.history import (
+    FaultAsked,
+    NodeReady,
+    NodeRespawned,
+    ProcessExited,
+    RunEnded,
+    TestAction,
+    ZkTree,
+)
 
 SIGKILLED = -9
-KILL, SIGTERM = "kill", "sigterm"
-"""The fault whose end has one status, and its mode that lets a node end by itself."""
+KILL = "kill"
+"""The fault of a history that does not say whether a process may end by it, and how."""
+
+ENDING = ("kill", "stop")
+"""What a test does to a node that ends its process."""
 
 
 class NodesStayUp(Invariant):
     name = "nodes-stay-up"
     kind = LIVENESS
-    expected = "a node's process ends only by a fault that may end it; every running node is in /brokers/ids at the end"
+    expected = (
+        "a node's process ends only by a fault that may end it; at the end every running node is registered, or ready"
+    )
+    any_program = True
     source = "this project: only a fault may end a node, else every other verdict is about something else"
 
     def check(self, history: History) -> Verdict:
-        tree = history.tree
-        if tree is None:
+        tree, ready = history.tree, history.of(NodeReady)
+        if tree is None and not ready and not history.of(RunEnded):
             return Verdict.unknown("the run did not reach its end: no zk.tree")
-        checks = max(len(history.statuses), 1)
+        checks = max(len(history.statuses), len({event["node"] for event in ready}), 1)
         for event in unplanned_exits(history):
             seen = f"node {event['node']} ended with status {event['status']}"
             where = f"logs/node-{event['node']}*.log, {event['t_us'] / 1e6:.3f} s into the run"
             witness = {"node": event["node"], "status": event["status"], "t_us": event["t_us"]}
             return Verdict.violated(checks, seen=seen, where=where, witness=witness)
+        last = {event["node"]: event for event in ready}
+        if unready := [event for event in last.values() if event["why"]]:
+            seen = "; ".join(f"node {event['node']} is not ready: {event['why']}" for event in unready)
+            where = f"logs/node-{unready[0]['node']}*.log"
+            return Verdict.violated(checks, seen=seen, where=where, witness=dict(unready[0]))
+        if tree is None:
+            return Verdict.of(checks)
         missing = [node for node in sorted(history.statuses) if node not in tree["brokers"]]
         if missing:
             seen = f"running but not registered: {', '.join(f'node {node}' for node in missing)}"
@@ -40,21 +61,45 @@ class NodesStayUp(Invariant):
 
 def unplanned_exits(history: History) -> list[Event]:
     """Ends of processes before the run's own end that no fault on that node explains."""
-    ended_us = min((int(event["t_us"]) for event in history.of(ZkTree, RunEnded)), default=None)
+    looks = [int(event["t_us"]) for event in history.of(ZkTree, NodeReady)]
+    ended_us = min((int(event["t_us"]) for event in history.of(RunEnded)), default=max(looks, default=None))
     ending = [asked for asked in history.of(FaultAsked) if asked.get("ends_process", asked["fault_kind"] == KILL)]
 
     def planned(event: Event) -> bool:
-        return any(
-            event["node"] in asked.get("nodes", [asked["node"]])
-            and asked["t_us"] <= event["t_us"]
-            and (asked["fault_kind"] != KILL or event["status"] in _statuses(asked.get("mode")))
-            for asked in ending
+        return (
+            _by_the_test(history, event)
+            or _respawned(history, event)
+            or any(
+                event["node"] in asked.get("nodes", [asked["node"]])
+                and asked["t_us"] <= event["t_us"]
+                and event["status"] in (_statuses(asked) or [event["status"]])
+                for asked in ending
+            )
         )
 
     exits = history.of(ProcessExited)
     return [event for event in exits if (ended_us is None or event["t_us"] < ended_us) and not planned(event)]
 
 
-def _statuses(mode: Any) -> tuple[int, ...]:
-    """How the process of a killed node may end; one that does not end by SIGTERM is killed when the fault is healed."""
-    return (0, SIGKILLED) if mode == SIGTERM else (SIGKILLED,)
+def _respawned(history: History, exited: Event) -> bool:
+    """Whether it was started again as whoever runs the program says that it is to be."""
+    return any(
+        again["node"] == exited["node"] and again["t_us"] >= exited["t_us"] for again in history.of(NodeRespawned)
+    )
+
+
+def _by_the_test(history: History, exited: Event) -> bool:
+    """Whether a test has ended this very process itself."""
+    before = [e for e in history.of(ProcessExited) if e["node"] == exited["node"] and e["t_us"] < exited["t_us"]]
+    began_us = max((int(event["t_us"]) for event in before), default=-1)
+    return any(
+        action["action"] in ENDING and action["arguments"] == str(exited["node"])
+        for action in history.of(TestAction)
+        if began_us <= int(action["t_us"]) <= int(exited["t_us"])
+    )
+
+
+def _statuses(asked: Event) -> Sequence[int]:
+    """How a process may end by this fault; empty: anyhow."""
+    statuses: Sequence[int] = asked.get("statuses", (SIGKILLED,) if asked["fault_kind"] == KILL else ())
+    return statuses

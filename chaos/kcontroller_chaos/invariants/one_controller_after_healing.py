@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from kcontroller_chaos.checking import LIVENESS, Verdict
-from kcontroller_chaos.history.read import History
+from kcontroller_chaos.history.read import Event, History
 from kcontroller_chaos.invariants import Invariant
+from pytest_kcontroller.model.history import NodeStarted
 
 
 class OneControllerAfterHealing(Invariant):
@@ -15,6 +16,8 @@ class OneControllerAfterHealing(Invariant):
 
     def check(self, history: History) -> Verdict:
         tree = history.tree
+        if tree is not None and not history.of(NodeStarted):
+            return self._by_zookeeper(tree)
         if tree is None or not history.statuses:
             return Verdict.unknown("the run did not reach its end: no node.status or zk.tree")
         active = {node: status["session"] for node, status in sorted(history.statuses.items()) if status["active"]}
@@ -26,3 +29,11 @@ class OneControllerAfterHealing(Invariant):
         witness = {"active": sorted(active), "sessions": active, "controller_owner": owner}
         checks = len(history.statuses)
         return Verdict.violated(checks, seen=seen, where="the end", witness=witness)
+
+    @staticmethod
+    def _by_zookeeper(tree: Event) -> Verdict:
+        """Where no node is ours, none says whether it is active: the one that /controller names has to be registered."""
+        if tree["controller"] in tree["brokers"]:
+            return Verdict.of(1)
+        seen = f"/controller names {tree['controller']}; registered are {tree['brokers']}"
+        return Verdict.violated(1, seen=seen, where="the end", witness={"controller": tree["controller"]})

@@ -24,10 +24,10 @@ class OneWriterPerEpoch(Invariant):
         for write in writes(history):
             if write.path == CONTROLLER_EPOCH and write.own is not None:
                 owner.setdefault(write.epoch, write.session)
-            if not is_state(write.path) or write.type not in WRITES:
+            if not is_state(write.path) or write.type not in WRITES or (state := write.state) is None:
                 continue
             checks += 1
-            epoch = write.json["controller_epoch"]
+            epoch = state["controller_epoch"]
             if owner.get(epoch) != write.session:
                 seen = f"epoch {epoch} belongs to {owner.get(epoch, 'nobody')}, {write.session} wrote with it"
                 witness = write.witness(epoch=epoch, owner=owner.get(epoch))

@@ -6,11 +6,10 @@ is compared.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from kcontroller_chaos.checking import SAFETY, WRITES, Verdict, accepted
+from kcontroller_chaos.checking import SAFETY, WRITES, Verdict, accepted, partition_state
 from kcontroller_chaos.history.read import Event, History
 from kcontroller_chaos.invariants import Invariant
 from pytest_kcontroller.model.history import ControllerControlledShutdown
@@ -32,6 +31,8 @@ class RelievedStayOutOfIsr(Invariant):
                 broker = int(shutdown["broker"])
                 if (
                     relieved_at is None
+                    or joined.zxid
+                    <= shutdown.get("zxid", 0)  # of a topic of this name that was deleted before, perhaps
                     or joined.version <= relieved_at
                     or joined.controller_epoch != shutdown["epoch"]
                     or joined.registered.get(broker) != shutdown["broker_epoch"]
@@ -75,7 +76,8 @@ def _changes(history: History) -> Iterator[_Change]:
             version, before = states.pop(op["path"], (-1, []))
             if op["type"] not in WRITES:
                 continue
-            state = json.loads(op["data"])
+            if (state := partition_state(op["data"])) is None:
+                continue
             states[op["path"]] = version + 1, state["isr"]
             yield _Change(
                 zxid=int(txn["zxid"]),

@@ -1,14 +1,16 @@
 """After healing every running node hosts the replicas that it is assigned, with the leader and leader epoch of ZooKeeper.
 
-What a node hosts is what its process has recorded when it became leader or follower.
+Of a partition that a live node leads, that is: as in Kafka, nobody follows a leader whom he does not know to live. What a
+node hosts is what its process has recorded when it became leader or follower. Where a reassignment has left a replica of an
+earlier topic of that name, nothing else can be hosted (docs/reassignment.md).
 """
 
 from __future__ import annotations
 
 from kcontroller_chaos.checking import LIVENESS, Verdict
-from kcontroller_chaos.history.read import Event, History
+from kcontroller_chaos.history.read import History
 from kcontroller_chaos.invariants import Invariant
-from pytest_kcontroller.model.history import BrokerBecomeFollower, BrokerBecomeLeader, NodeStarted
+from kcontroller_chaos.invariants._hosting import hosted, outlasting
 
 
 class ReplicasHostedAfterHealing(Invariant):
@@ -20,15 +22,17 @@ class ReplicasHostedAfterHealing(Invariant):
     def check(self, history: History) -> Verdict:
         if (tree := history.tree) is None:
             return Verdict.unknown("the run did not reach its end: no zk.tree")
-        hosted = _hosted(history)
+        roles, left = hosted(history), outlasting(history)
         checks = 0
         for partition in tree["partitions"]:
             for node in partition["replicas"]:
-                if partition["leader"] is None or node not in history.statuses:
+                if partition["leader"] not in tree["brokers"] or node not in history.statuses:
+                    continue
+                name = f"{partition['topic']}-{partition['partition']}"
+                if (node, name) in left:
                     continue
                 checks += 1
-                name = f"{partition['topic']}-{partition['partition']}"
-                role = hosted.get((node, name), {})
+                role = roles.get((node, name), {})
                 if all(role.get(key) == partition[key] for key in ("leader", "leader_epoch")):
                     continue
                 has = f"leader {role['leader']} with leader epoch {role['leader_epoch']}" if role else "nothing"
@@ -41,15 +45,3 @@ class ReplicasHostedAfterHealing(Invariant):
                 where = f"node {node} at the end"
                 return Verdict.violated(checks, seen=seen, where=where, witness=witness)
         return Verdict.of(checks)
-
-
-def _hosted(history: History) -> dict[tuple[int, str], Event]:
-    """(node, partition) -> the last role that the node's last process took."""
-    processes = {str(event["writer"]): int(event["node"]) for event in history.of(NodeStarted)}
-    last = {node: writer for writer, node in processes.items()}
-    roles: dict[tuple[int, str], Event] = {}
-    for event in sorted(history.rows(BrokerBecomeLeader, BrokerBecomeFollower), key=lambda e: int(e["seq"])):
-        node = processes.get(str(event["writer"]))
-        if node is not None and last[node] == event["writer"]:
-            roles[node, f"{event['topic']}-{event['partition']}"] = event
-    return roles

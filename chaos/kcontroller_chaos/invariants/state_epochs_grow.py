@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcontroller_chaos.checking import SAFETY, WRITES, Verdict, Write, is_state, writes
+from kcontroller_chaos.checking import SAFETY, WRITES, Verdict, is_state, writes
 from kcontroller_chaos.history.read import History
 from kcontroller_chaos.invariants import Invariant
 
@@ -24,18 +24,19 @@ class StateEpochsGrow(Invariant):
             if write.type not in WRITES:
                 before.pop(write.path, None)  # deleted: it begins anew
                 continue
+            if (now := write.state) is None:
+                continue
             checks += 1
-            if (seen := _wrong(before.get(write.path), write)) is not None:
-                witness = write.witness(before=before.get(write.path), now=write.json, newest_epoch=write.epoch)
+            if (seen := _wrong(before.get(write.path), now, write.epoch)) is not None:
+                witness = write.witness(before=before.get(write.path), now=now, newest_epoch=write.epoch)
                 return Verdict.violated(checks, seen=seen, where=write.where, witness=witness)
-            before[write.path] = write.json
+            before[write.path] = now
         return Verdict.of(checks)
 
 
-def _wrong(before: dict[str, Any] | None, write: Write) -> str | None:
-    now = write.json
-    if now["controller_epoch"] > write.epoch:
-        return f"controller epoch {now['controller_epoch']}, but the newest election wrote {write.epoch}"
+def _wrong(before: dict[str, Any] | None, now: dict[str, Any], newest_epoch: int) -> str | None:
+    if now["controller_epoch"] > newest_epoch:
+        return f"controller epoch {now['controller_epoch']}, but the newest election wrote {newest_epoch}"
     if before is None:
         return None
     for name in ("leader_epoch", "controller_epoch"):

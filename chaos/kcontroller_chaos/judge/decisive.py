@@ -7,7 +7,6 @@ distance. How many were left out is said.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -19,15 +18,16 @@ from pytest_kcontroller.model.history import (
     FaultNotHealed,
     FaultNotLasting,
     FaultNotObserved,
+    ProgramSaid,
     RunEnded,
     ZkTree,
 )
 from pytest_kcontroller.model.history.event import Focus, HistoryEvent, Rank, parsed
-from pytest_kcontroller.model.text import in_words
+from pytest_kcontroller.model.text import in_words, json_or_none
 from pytest_kcontroller.zookeeper.znodes import parse_state_path
 
 AROUND_US = 2_000_000
-SHOWN, SHOWN_OF_PARTITION = 40, 16
+SHOWN, SHOWN_OF_PARTITION, SHOWN_ROUTINE = 40, 16, 10
 _STAMP = ("writer", "seq", "t_us", "kind")
 _NODES_NAMED = 4
 _SKIPPED = "skipped"
@@ -76,7 +76,7 @@ def place(history: History, witness: Mapping[str, Any]) -> tuple[list[Event], in
     leader, since the write that made it the last leader; without a partition it is the end.
     """
     zxid, t_us, partition = witness.get("zxid"), witness.get("t_us"), _partition(witness)
-    found: list[Event] = []
+    found = _beliefs(history, witness)
     if zxid is not None:
         number = int(zxid, 16) if isinstance(zxid, str) else int(zxid)
         found += [txn for txn in history.txns if txn["zxid"] == number][:1]
@@ -96,6 +96,17 @@ def place(history: History, witness: Mapping[str, Any]) -> tuple[list[Event], in
     return found, int(found[0]["t_us"]) if found else _end(history)
 
 
+def _beliefs(history: History, witness: Mapping[str, Any]) -> list[Event]:
+    """What programs said when the beliefs began that a witness names: who still believes may have said it long before."""
+    named = witness.get("believed")
+    began = [(one.get("node"), one.get("from_us")) for one in (named if isinstance(named, list) else ())]
+    return [
+        event
+        for event in history.of(ProgramSaid)
+        if (event["node"], event["t_us"] if event.get("at_us") is None else event["at_us"]) in began
+    ]
+
+
 def _last_change(history: History, partition: str, *, of_leader: bool) -> list[Event]:
     """The last write of a partition's state; `of_leader`: the first of those at the end that leave its leader as it is."""
     found: list[Event] = []
@@ -112,10 +123,8 @@ def _last_change(history: History, partition: str, *, of_leader: bool) -> list[E
 
 
 def _leader(data: Any) -> Any:
-    try:
-        return json.loads(data)["leader"]
-    except (TypeError, ValueError, KeyError):
-        return None
+    state = json_or_none(data)
+    return state.get("leader") if isinstance(state, dict) else None
 
 
 def _nodes(witness: Mapping[str, Any], nodes: Mapping[str, int]) -> list[int]:
@@ -125,7 +134,7 @@ def _nodes(witness: Mapping[str, Any], nodes: Mapping[str, int]) -> list[int]:
         yield from (witness.get(name) for name in ("node", "broker"))
         yield nodes.get(str(witness.get("session")))
         yield witness.get("leader")
-        for name in ("missing", "active", "dead", "isr"):
+        for name in ("nodes", "missing", "active", "dead", "isr"):
             several = witness.get(name)
             yield from several if isinstance(several, list) else ()
 
@@ -164,7 +173,11 @@ def _window(history: History, focus: Focus, witnesses: list[Event], at_us: int, 
         of_others = bool(nodes) and _node(event) not in nodes
         return id(event) not in proof, id(event) not in first, _rank(value), of_others, _distance(event, at_us)
 
-    kept = {id(event) for event, _ in sorted(told, key=weight)[:SHOWN]}
+    ordered = [(event, value) for event, value in sorted(told, key=weight) if id(event) not in proof]
+    routine = [event for event, value in ordered if _rank(value) >= Rank.ROUTINE][SHOWN_ROUTINE:]
+    dropped = {id(event) for event in routine}  # what is refused every tenth of a second hides what is not
+    ordered = [one for one in ordered if id(one[0]) not in dropped]
+    kept = proof | {id(event) for event, _ in ordered[: max(0, SHOWN - len(proof))]}
     return {
         "at_us": at_us,
         "from_us": max(0, at_us - AROUND_US),

@@ -7,13 +7,15 @@ there is of it. docs/formats.md has the shape of timeline.json.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
-from kcontroller_chaos.checking import WRITES, accepted, is_topic
+from kcontroller_chaos.checking import WRITES, accepted, is_topic, node_of, nodes_of_sessions
 from kcontroller_chaos.history.read import Event, History
 from kcontroller_chaos.judge.decisive import windows
+from kcontroller_chaos.znode_invariants.beliefs import beliefs
+from kcontroller_chaos.znode_invariants.owning import owned_paths
+from kcontroller_chaos.znode_invariants.znodes import Pattern, ownerships
 from pytest_kcontroller.model.history import (
     ControllerElected,
     ControllerResigned,
@@ -24,9 +26,10 @@ from pytest_kcontroller.model.history import (
     RunStarted,
     ZkState,
 )
+from pytest_kcontroller.model.text import json_or_none
 from pytest_kcontroller.zookeeper.znodes import CONTROLLER, CONTROLLER_EPOCH, parse_state_path
 
-ZOOKEEPER, NODE, CLIENT = "zookeeper", "node", "client"
+ZOOKEEPER, NODE, CLIENT, PROGRAM = "zookeeper", "node", "client", "program"
 Entry = dict[str, Any]
 
 
@@ -41,26 +44,12 @@ def timeline(history: History, verdicts: Mapping[str, Any]) -> Entry:
         "ended_us": max(ended, default=None),
         "last_us": max((int(event["t_us"]) for event in history.events), default=0),
         "controllers": [*_controllers_by_zookeeper(history), *_controllers_by_node(history)],
+        "owners": [*_owners(history, verdicts, nodes), *_believers(history, verdicts)],
         "leaders": _leaders(history),
         "sessions": [*_sessions_by_zookeeper(history, nodes), *_sessions_by_client(history)],
         "faults": [_fault(fault) for fault in verdicts["faults"]],
         "windows": windows(history, verdicts, nodes),
     }
-
-
-def nodes_of_sessions(history: History) -> dict[str, int]:
-    """Session -> node, as the nodes say; a session that no node names belongs to the run itself."""
-    return {
-        str(event["session"]): node
-        for event in history.of(ZkState)
-        if (node := _node(event)) is not None and event.get("session")
-    }
-
-
-def _node(event: Event) -> int | None:
-    """The node that wrote an event; a restarted one writes as `node-1.2`."""
-    number = str(event["writer"]).removeprefix("node-").partition(".")[0]
-    return int(number) if str(event["writer"]).startswith("node-") and number.isdigit() else None
 
 
 # --- controllers ------------------------------------------------------------------------------------------------
@@ -85,7 +74,7 @@ def _controllers_by_zookeeper(history: History) -> list[Entry]:
             continue
         end(int(txn["t_us"]))
         if written[CONTROLLER]["type"] in WRITES:
-            node = _number(_json(written[CONTROLLER].get("data")), "brokerid")
+            node = _number(json_or_none(written[CONTROLLER].get("data")), "brokerid")
             epoch = _whole(written[CONTROLLER_EPOCH].get("data")) if CONTROLLER_EPOCH in written else None
             holding = {"view": ZOOKEEPER, "node": node, "epoch": epoch, "session": txn["session"]}
             holding |= {"from_us": txn["t_us"], "to_us": None}
@@ -103,9 +92,32 @@ def _controllers_by_node(history: History) -> list[Entry]:
             if other["writer"] == event["writer"] and other.get("epoch") == event["epoch"] and _after(other, event)
         ]
         ends += [t for t in (_process_end(history, event),) if t is not None]
-        span = {"view": NODE, "node": _node(event), "epoch": event["epoch"], "session": event.get("session")}
+        span = {"view": NODE, "node": node_of(event), "epoch": event["epoch"], "session": event.get("session")}
         spans.append({**span, "from_us": event["t_us"], "to_us": min(ends, default=None)})
     return spans
+
+
+# --- owners of znodes of the user's own -------------------------------------------------------------------------
+
+
+def _owners(history: History, verdicts: Mapping[str, Any], nodes: Mapping[str, int]) -> list[Entry]:
+    """Whose session owned what an invariant is about, by ZooKeeper's log."""
+    return [
+        {"view": ZOOKEEPER, "path": one.lock, "node": nodes.get(one.session), "epoch": None, "session": one.session}
+        | {"from_us": one.from_us, "to_us": one.to_us}
+        for path in owned_paths(verdicts["invariants"])
+        for one in ownerships(history, Pattern(path))
+    ]
+
+
+def _believers(history: History, verdicts: Mapping[str, Any]) -> list[Entry]:
+    """Who believed to own it, by the program's own lines."""
+    return [
+        {"view": PROGRAM, "path": one.lock, "node": one.node, "epoch": one.epoch, "session": None}
+        | {"from_us": one.from_us, "to_us": one.to_us}
+        for path in owned_paths(verdicts["invariants"])
+        for one in beliefs(history, Pattern(path))
+    ]
 
 
 # --- leaders ----------------------------------------------------------------------------------------------------
@@ -126,7 +138,7 @@ def _leaders(history: History) -> list[Entry]:
 
     for txn in history.txns:
         for op in accepted(txn):
-            value = _json(op.get("data")) if op["type"] in WRITES else None
+            value = json_or_none(op.get("data")) if op["type"] in WRITES else None
             if is_topic(op["path"]) and isinstance(value, dict) and isinstance(value.get("partitions"), dict):
                 for name in sorted(value["partitions"]):
                     key = (op["path"].rpartition("/")[2], _whole(name) or 0)
@@ -169,14 +181,14 @@ def _sessions_by_client(history: History) -> list[Entry]:
             if other["writer"] == event["writer"] and _after(other, event)
         ]
         ends += [t for t in (_process_end(history, event),) if t is not None]
-        span = {"view": CLIENT, "node": _node(event), "session": event.get("session"), "state": event["state"]}
+        span = {"view": CLIENT, "node": node_of(event), "session": event.get("session"), "state": event["state"]}
         spans.append({**span, "from_us": event["t_us"], "to_us": min(ends, default=None), "ended": None})
     return spans
 
 
 def _process_end(history: History, event: Event) -> int | None:
     """When the process that wrote `event` ended, by its own word, its supervisor's, or its successor's start."""
-    node = _node(event)
+    node = node_of(event)
     ends = [
         int(other["t_us"])
         for other in history.of(NodeStopping, ProcessExited, NodeStarted)
@@ -198,13 +210,6 @@ def _fault(fault: Mapping[str, Any]) -> Entry:
     """A fault of verdicts.json without its evidence; the span that is drawn is from applied (or asked) to healed."""
     kept = ("id", "kind", "mode", "node", "status", "why", "asked_us", "applied_us", "observed_us", "healed_us")
     return {name: fault.get(name) for name in kept}
-
-
-def _json(data: Any) -> Any:
-    try:
-        return json.loads(data)
-    except (TypeError, ValueError):
-        return None
 
 
 def _number(value: Any, key: str) -> int | None:

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from kcontroller_chaos.catalogue import load_catalogue
+from kcontroller_chaos.catalogue.invariants import from_facts
 from kcontroller_chaos.checking import LIVENESS, NEVER_EXERCISED
 from kcontroller_chaos.history.read import History, read_history, zk_import
 from kcontroller_chaos.history.rundir import RunDirectory, write_json
 from kcontroller_chaos.history.transactions import ZOOKEEPER
-from kcontroller_chaos.invariants import Invariant, check_all
+from kcontroller_chaos.invariants import Invariant, check_all, for_run
 from kcontroller_chaos.judge.decisive import began
 from kcontroller_chaos.judge.known import mark_known
 from kcontroller_chaos.judge.notes import notes
@@ -30,7 +31,7 @@ Entry = dict[str, Any]
 def judge(run: Path, invariants: Sequence[Invariant] | None = None) -> Entry:
     """Imports ZooKeeper's log, checks every invariant, writes verdicts.json and timeline.json; returns the verdicts.
 
-    `invariants` None: ours, the installed ones, and those of the plugins that the run had.
+    `invariants` None: ours, the installed ones, those of the plugins that the run had, and of its file.
 
     Raises UsageError: no run directory, or a broken line in its history.
     """
@@ -44,7 +45,9 @@ def judge(run: Path, invariants: Sequence[Invariant] | None = None) -> Entry:
     history = read_history(directory.history, log_error=log_error)
     run_json = directory.read_run()
     if invariants is None:
-        invariants = load_catalogue(run_json.get("plugins", ())).invariants
+        offered = load_catalogue(run_json.get("plugins", ())).invariants
+        invariants = (*offered, *from_facts(run_json.get("invariants", ())))
+    invariants = for_run(invariants, program=bool(run_json.get("system")))
     value = verdicts(history, Plan.of(_schedule(directory.schedule), run_json), invariants, run=run_json)
     write_json(run / "verdicts.json", value)
     write_json(run / "timeline.json", timeline(history, value))
@@ -53,7 +56,7 @@ def judge(run: Path, invariants: Sequence[Invariant] | None = None) -> Entry:
 
 def _wrote_history(directory: RunDirectory) -> bool:
     """Whether ZooKeeper, a simulated one, has written its part of the history itself, and there is no log to be imported."""
-    return (directory.history / f"{ZOOKEEPER}.jsonl").exists() and not any(directory.zookeeper.glob("log.*"))
+    return (directory.history / f"{ZOOKEEPER}.jsonl").exists() and not any(directory.zookeeper.rglob("log.*"))
 
 
 def _schedule(path: Path) -> list[Entry]:
@@ -76,6 +79,7 @@ def verdicts(
     found = [{**entry, "began_us": began(history, entry)} for entry in check_all(history, invariants)]
     elected, failed = elections(history), [str(event["error"]) for event in history.of(RunFailed)]
     ended = bool(history.of(RunEnded) or failed) or history.tree is not None
+    of_program = bool((run or {}).get("system"))  # nobody knows when a program of others is as it was
     parts = {
         "injected": _injected(injected, plan, failed),
         "operations": _operations(asked, plan),
@@ -93,7 +97,7 @@ def verdicts(
         "operations": asked,
         "invariants": found,
         "elections": elected,
-        "recovery": recovery(history, injected, elected, converged=ended and _converged(found)),
+        "recovery": [] if of_program else recovery(history, injected, elected, converged=ended and _converged(found)),
         "overloaded": [str(event["session"]) for event in history.of(HostOverload)],
         "cut": list(history.cut),
         "notes": notes(history),

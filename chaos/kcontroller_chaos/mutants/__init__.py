@@ -9,7 +9,7 @@ import importlib
 import pkgutil
 
 from pytest_kcontroller.hookspecs import hookimpl
-from pytest_kcontroller.runtime.seams import Mutant
+from pytest_kcontroller.seams import Mutant
 
 
 @hookimpl

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_kcontroller.controller.context import Context
-from pytest_kcontroller.runtime.seams import Mutant, unchanged
+from pytest_kcontroller.seams import Mutant, unchanged
 from pytest_kcontroller.zookeeper.store import Fence, Store
 from pytest_kcontroller.zookeeper.znodes import CONTROLLER_EPOCH, decode_controller_epoch
 

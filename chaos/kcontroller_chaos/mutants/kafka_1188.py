@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_kcontroller.model.cluster import LeaderAndIsr
-from pytest_kcontroller.runtime.seams import Mutant, original, unchanged
+from pytest_kcontroller.seams import Mutant, original, unchanged
 
 SEAM = "controller.told-of-removal"
 

@@ -6,7 +6,7 @@ named as the controller, and does nothing.
 
 from __future__ import annotations
 
-from pytest_kcontroller.runtime.seams import Mutant, original, unchanged
+from pytest_kcontroller.seams import Mutant, original, unchanged
 from pytest_kcontroller.zookeeper.session import Node
 
 SEAM = "election.is-won"
@@ -25,4 +25,5 @@ MUTANT = Mutant(
     source="https://issues.apache.org/jira/browse/KAFKA-13407",
     replacements=((SEAM, never),),
     breaks=("one-controller-after-healing",),
+    kafkas=True,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_kcontroller.controller.context import Context
-from pytest_kcontroller.runtime.seams import Mutant, original, unchanged
+from pytest_kcontroller.seams import Mutant, original, unchanged
 
 SEAM = "controller.may-be-in-sync"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_kcontroller.controller.controller import Controller
-from pytest_kcontroller.runtime.seams import Mutant, unchanged
+from pytest_kcontroller.seams import Mutant, unchanged
 
 SEAM = "controller.resign-when-moved"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_kcontroller.controller.context import Replicas
 from pytest_kcontroller.controller.machines.replicas import ReplicaMachine
-from pytest_kcontroller.runtime.seams import Mutant, unchanged
+from pytest_kcontroller.seams import Mutant, unchanged
 
 SEAM = "controller.offline-at-start"
 

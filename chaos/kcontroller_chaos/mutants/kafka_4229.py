@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from pytest_kcontroller.controller.controller import Controller
 from pytest_kcontroller.controller.events.event import Event
 from pytest_kcontroller.controller.events.register_broker_and_reelect import RegisterBrokerAndReelect
-from pytest_kcontroller.runtime.seams import Mutant, original, unchanged
+from pytest_kcontroller.seams import Mutant, original, unchanged
 
 END, ANNOUNCE = "controller.end-session", "controller.announce-session"
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pytest_kcontroller.runtime.seams import Mutant, original, unchanged
+from pytest_kcontroller.seams import Mutant, original, unchanged
 
 SEAM = "controller.isr-without"
 
 
-def without(isr: tuple[int, ...], broker: int) -> tuple[int, ...]:
+def without(isr: tuple[int, ...], broker: int, replicas: tuple[int, ...]) -> tuple[int, ...]:
     """Even the last one goes, and with it the knowledge of who could lead without loss."""
     left = tuple(r for r in isr if r != broker)
-    if left == original(SEAM)(isr, broker):
+    if left == original(SEAM)(isr, broker, replicas):
         unchanged(SEAM)
     return left
 

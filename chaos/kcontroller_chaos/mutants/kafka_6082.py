@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_kcontroller.runtime.seams import Mutant
+from pytest_kcontroller.seams import Mutant
 from pytest_kcontroller.zookeeper.session import WriteOp
 from pytest_kcontroller.zookeeper.store import Fence
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_kcontroller.controller.context import Context
-from pytest_kcontroller.runtime.seams import Mutant
+from pytest_kcontroller.seams import Mutant
 from pytest_kcontroller.zookeeper.session import ANY_VERSION
 from pytest_kcontroller.zookeeper.store import Fence
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pytest_kcontroller.model.cluster import Broker
-from pytest_kcontroller.runtime.seams import Mutant, original, unchanged
+from pytest_kcontroller.seams import Mutant, original, unchanged
 
 SEAM = "controller.bounced-brokers"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_kcontroller.runtime.seams import Mutant, original, unchanged
+from pytest_kcontroller.seams import Mutant, original, unchanged
 
 SEAM = "broker.is-for-earlier-life"
 

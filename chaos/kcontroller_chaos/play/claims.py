@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from kcontroller_chaos.injection import NETWORK, PROCESS, SESSION, Injection
+from kcontroller_chaos.injection import EVERYTHING, NETWORK, PROCESS, SESSION, Injection
 
 ENDS_OF_A_LINK = 2
 
@@ -28,6 +28,10 @@ class Claims:
 
     def holder(self, claims: Sequence[Claim]) -> str | None:
         """The fault that has one of them."""
+        if (EVERYTHING, None) in claims and self.taken:
+            return next(iter(self.taken.values()))
+        if (EVERYTHING, None) in self.taken:
+            return self.taken[EVERYTHING, None]
         return next((self.taken[claim] for claim in claims if claim in self.taken), None)
 
     def take(self, claims: Sequence[Claim], fault: str) -> list[Claim]:
@@ -47,4 +51,4 @@ class Claims:
 
 def _whose(claim: str, member: Injection) -> int | None:
     """What a claim is on. Two sessions of a node, one after the other, are two."""
-    return {NETWORK: None, SESSION: member.session}.get(claim, member.node)
+    return {NETWORK: None, EVERYTHING: None, SESSION: member.session}.get(claim, member.node)

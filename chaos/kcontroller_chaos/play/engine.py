@@ -5,22 +5,27 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+from kcontroller_chaos.admin import AdminAction, CreateTopic
 from kcontroller_chaos.backends.run import record_state
-from kcontroller_chaos.campaign.actions import Action, CreateTopic
+from kcontroller_chaos.campaign.actions import Action
 from kcontroller_chaos.campaign.file import is_crash_point
 from kcontroller_chaos.campaign.schedule import Schedule
+from kcontroller_chaos.campaign.specs import TopicSpec
 from kcontroller_chaos.faults import Fault
 from kcontroller_chaos.feed import Feed, writer_is
+from kcontroller_chaos.history.read import in_order
 from kcontroller_chaos.history.transactions import ZkTxn
-from kcontroller_chaos.injection import Injection, Playable, asked
+from kcontroller_chaos.injection import NOBODY, Injection, Playable, asked, whom
 from kcontroller_chaos.play.claims import Claims
 from kcontroller_chaos.play.player import FaultPlayer
 from kcontroller_chaos.play.targets import TARGET_S, resolve
 from kcontroller_chaos.play.triggers import wait_for
 from kcontroller_chaos.play.wrappers import AtPoint, Group, Noop
-from pytest_kcontroller.cluster.capabilities import CRASH_POINTS
+from kcontroller_chaos.znode_invariants import ZnodeInvariant
+from pytest_kcontroller.cluster.capabilities import BROKERS, CRASH_POINTS
 from pytest_kcontroller.cluster.contract import Cluster
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure, KControllerError, UsageError
@@ -36,6 +41,7 @@ from pytest_kcontroller.model.history import (
     Record,
     RunEnded,
     RunStarted,
+    SessionGranted,
     TriggerMissed,
     ZkState,
 )
@@ -49,11 +55,12 @@ DRAWN_TARGET_S = 0.2
 UNTIL_S = 10.0
 """What a fault is healed on (`until`) comes within this time, or it is healed without it."""
 POLL_US = 20_000
+SETTLE_US = 100_000
 
 
 @dataclass(slots=True)
 class Engine:
-    """`play` is a run from the first action to the records of the end. `noop` is KIND or KIND:MODE, see Noop."""
+    """`play` is a run from the first action to the records of the end. `noop` is as in Options.noop_fault, see Noop."""
 
     cluster: Cluster
     feed: Feed
@@ -65,6 +72,8 @@ class Engine:
     excused: list[int] = field(default_factory=list)
     """Sessions that faults were to end; any other that ZooKeeper gives up shows an overloaded host."""
     claims: Claims = field(default_factory=Claims)
+    awaited: tuple[ZnodeInvariant, ...] = ()
+    """What is said of znodes at the end gets as long to come about as the cluster has to converge."""
 
     async def play(self, schedule: Schedule) -> None:
         """Every action in a task of its own; cancelled, it heals and raises."""
@@ -72,11 +81,7 @@ class Engine:
         async with Nursery() as tasks:
             tasks.start(self.feed.follow(), name="feed")
             for topic in schedule.topics:
-                await self._create(
-                    CreateTopic(
-                        topic=topic.name, partitions=topic.partitions, replication_factor=topic.replication_factor
-                    )
-                )
+                await self._create_first(topic)
             await self.converge()
             begin_us = self.clock.now_us()
             playing = [
@@ -85,7 +90,10 @@ class Engine:
             ]
             for task in playing:
                 await task
+            if not self.cluster.has(BROKERS):  # nobody knows whether a program of others has done what it will do
+                await self._until(begin_us + round(self.duration_s * 1e6))
             await self.converge()
+            await self._settle()
             self.feed.poll()
             self._record_overload()
             await record_state(self.cluster, self.record)
@@ -94,8 +102,8 @@ class Engine:
     async def _play(self, action: Action, begin_us: int, schedule: Schedule) -> None:
         since = self.feed.position
         if action.at_us is not None:
-            await self.clock.sleep_us(max(0, begin_us + action.at_us - self.clock.now_us()))
-        if isinstance(action.does, CreateTopic):
+            await self._until(begin_us + action.at_us)
+        if isinstance(action.does, AdminAction):
             await self._play_admin(action, action.does)
         elif is_crash_point(action.when):
             await self._play_at_point(action, action.does, schedule)
@@ -105,46 +113,59 @@ class Engine:
         else:
             self._cannot(action, f"{action.when} did not happen in {self.duration_s:g} s")
 
+    async def _until(self, at_us: int) -> None:
+        await self.clock.sleep_us(max(0, at_us - self.clock.now_us()))
+
     def _cannot(self, action: Action, why: str) -> None:
         """A fault that has nothing to hit."""
         fields = {**_identity(action), "node": None, "session": None}
-        self._asked(fields, action, [], ends_process=False)
+        self._asked(fields, action, [], None)
         self.record(FaultSkipped(**fields, why=why) if action.if_possible else FaultNotApplied(**fields, why=why))
 
     def _asked(
-        self, fields: Mapping[str, Any], action: Action, members: Sequence[Injection], *, ends_process: bool
+        self, fields: Mapping[str, Any], action: Action, members: Sequence[Injection], statuses: Sequence[int] | None
     ) -> None:
-        self.record(asked(fields, members, self.feed, ends_process=ends_process, parameters=action.parameters))
+        self.record(asked(fields, members, self.feed, statuses=statuses, parameters=action.parameters))
 
-    async def _play_admin(self, action: Action, asked: CreateTopic) -> None:
+    async def _play_admin(self, action: Action, asked: AdminAction) -> None:
         fields: dict[str, Any] = {"op": action.id, "action": asked.kind, "arguments": asked.parameters}
         self.record(AdminInvoke(**fields))
         try:
-            await self._create(asked)
-        except UsageError as refused:  # the strategy's refusal too: nothing was written
+            await self._carry_out(asked)
+        except UsageError as refused:  # nothing was written
             self.record(AdminFail(**fields, error=str(refused)))
         except KControllerError as failed:
             self.record(AdminInfo(**fields, error=str(failed)))
         else:
             self.record(AdminOk(**fields))
 
-    async def _create(self, asked: CreateTopic) -> None:
-        bad_answer = await self.cluster.create_topic(
-            asked.topic,
-            partitions=asked.partitions,
-            replication_factor=asked.replication_factor,
-            topic_id=asked.topic_id,
-        )
-        if bad_answer is not None:
-            self.record(bad_answer)
+    async def _create_first(self, topic: TopicSpec) -> None:
+        """One of the campaign's own. Raises EnvironmentFailure: without it there is nothing to play this seed on."""
+        try:
+            await self._carry_out(
+                CreateTopic(topic=topic.name, partitions=topic.partitions, replication_factor=topic.replication_factor)
+            )
+        except UsageError as refused:
+            what = f"the topic {topic.name!r} of the campaign was refused: {refused}"
+            raise EnvironmentFailure(what, hint="other seeds may do: the assignment strategy draws") from None
+
+    async def _carry_out(self, asked: AdminAction) -> None:
+        for event in await asked.carry_out(self.cluster):
+            self.record(event)
 
     async def _play_fault(self, action: Action, fault: Fault, schedule: Schedule) -> None:
         try:
-            members = await self._injections(action, await self._resolve(action, schedule))
+            members = await self._members(action, fault, schedule)
         except KControllerError as failed:
             self._cannot(action, str(failed))
             return
         await self._strike(action, members, fault)
+
+    async def _members(self, action: Action, fault: Fault, schedule: Schedule) -> list[Injection]:
+        if not fault.on_zookeeper:
+            return await self._injections(action, await self._resolve(action, schedule))
+        begin = partial(Injection.on_zookeeper, self.cluster, self.feed, self.clock)
+        return [begin(fault=action.id, duration_s=_seconds(action.duration_us))]
 
     async def _play_at_point(self, action: Action, fault: Fault, schedule: Schedule) -> None:
         """Who it hits is decided when it begins to count; at the point itself the node stands still until the injection."""
@@ -177,29 +198,40 @@ class Engine:
         if action.if_possible and other is not None:
             if at_point:
                 await self.cluster.capability(CRASH_POINTS).thaw(on.node)
-            self._cannot(action, f"node {on.node} is in the hands of {other}")
+            whose = "something of ZooKeeper's" if on.node == NOBODY else f"node {on.node}"
+            self._cannot(action, f"{whose} is in the hands of {other}")
             return
         if fault.ends_session or action.still_us:  # who stands still does not ping
             self.excused += [member.session for member in members]
-        fields = _identity(action) | _whom(members)
-        self._asked(fields, action, members, ends_process=fault.ends_process)
+        fields = _identity(action) | whom(members)
+        self._asked(fields, action, members, fault.statuses(self.cluster))
         mine = self.claims.take(claims, action.id)
-        noop = self.noop in (action.kind, f"{action.kind}:{action.mode}")
+        noop = not {action.kind, f"{action.kind}:{action.mode}"}.isdisjoint((self.noop or "").split(","))
         player = FaultPlayer(
             self.record,
             _wrapped(fault, members, still_us=action.still_us if at_point else None, noop=noop),
             on,
             fields,
-            self._until(action),
+            self._over(action),
             if_possible=action.if_possible,
             may_miss=fault.may_miss and not noop,
         )
+        nodes = [] if fault.on_zookeeper else [member.node for member in members]
+        known = self._granted(nodes)
         try:
             await player.play()
         finally:
             self.claims.give_back(mine)
+            if fault.ends_session:  # and those that were granted meanwhile
+                self.excused += [session for session in self._granted(nodes) if session not in known]
+            if fault.on_zookeeper:
+                self.excused += self._granted(self.cluster.nodes)
 
-    def _until(self, action: Action) -> Callable[[], Awaitable[object]] | None:
+    def _granted(self, nodes: Sequence[int]) -> list[int]:
+        """The sessions that ZooKeeper has granted them so far."""
+        return [session.session_id for node in nodes for session in self.cluster.sessions(node)]
+
+    def _over(self, action: Action) -> Callable[[], Awaitable[object]] | None:
         if (duration_us := action.duration_us) is not None:
             return lambda: self.clock.sleep_us(duration_us)
         if (until := action.until) is None:
@@ -240,7 +272,7 @@ class Engine:
         return members
 
     async def _injection(self, action: Action, node: int) -> Injection:
-        duration_s = None if action.duration_us is None else action.duration_us / 1e6
+        duration_s = _seconds(action.duration_us)
         on = Injection.begin(self.cluster, self.feed, self.clock, fault=action.id, node=node, duration_s=duration_s)
         found = self.cluster.session(node)
         if action.if_possible and (found is None or not found.connected or self._apart(node, on.session)):
@@ -262,6 +294,7 @@ class Engine:
             for event in self.feed.events
             if event["kind"] == ZkState.kind and any(writer_is(event["writer"], node) for node in ended)
         ]
+        excused += [e["session"] for e in self.feed.events if e["kind"] == SessionGranted.kind and e["node"] in ended]
         for event in self.feed.events:
             expired = event["kind"] == ZkTxn.kind and event["type"] == "close-session" and event["cxid"] == 0
             if expired and event["session"] not in excused:
@@ -275,11 +308,22 @@ class Engine:
             return str(not_converged)
         return None
 
+    async def _settle(self) -> None:
+        """Until all that is awaited has come about, or its time is over."""
+        if not self.awaited:
+            return
+        patience_s = max(CONVERGE_S, *(one.patience_s for one in self.awaited))
+        last_us = self.clock.now_us() + round(scaled(patience_s) * 1e6)
+        while self.clock.now_us() < last_us:
+            self.feed.poll()
+            history = in_order(self.feed.events)
+            if not any(one.pending(history) for one in self.awaited):
+                return
+            await self.clock.sleep_us(SETTLE_US)
 
-def _whom(members: Sequence[Injection]) -> dict[str, Any]:
-    """Whom a fault hits, in each of its events: None for several."""
-    on, single = members[0], len(members) == 1
-    return {"node": on.node if single else None, "session": hex(on.session) if single else None}
+
+def _seconds(duration_us: int | None) -> float | None:
+    return None if duration_us is None else duration_us / 1e6
 
 
 def _identity(action: Action) -> dict[str, Any]:

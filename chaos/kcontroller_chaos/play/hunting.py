@@ -13,17 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from kcontroller_chaos.backends.run import Run
-from kcontroller_chaos.backends.sim import mutant_of, simulate_within
+from kcontroller_chaos.backends.sim import Simulation, Work, kafkas_of, mutant_of, simulate_within
 from kcontroller_chaos.campaign.file import Campaign
-from kcontroller_chaos.campaign.schedule import draw
-from kcontroller_chaos.feed import Event
+from kcontroller_chaos.campaign.schedule import Schedule, draw
 from kcontroller_chaos.history.read import in_order
 from kcontroller_chaos.history.rundir import utc
 from kcontroller_chaos.judge.tested import Plan, untested
-from kcontroller_chaos.judge.verdict import verdicts
+from kcontroller_chaos.judge.verdict import VIOLATED, verdicts
 from kcontroller_chaos.play.runner import Options, check, play_schedule
 from pytest_kcontroller.cluster.timing import stretched
-from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.history import MutantCounts
 from pytest_kcontroller.plugin.manager import load_plugins
 from pytest_kcontroller.runtime.foreign import NO_ANSWER
@@ -42,6 +40,8 @@ class Glance:
     """The verdict without the violations that are `[[expected]]`."""
     untested: str
     """Why it is unknown, if that is only because too little came about; else empty."""
+    violated: tuple[str, ...]
+    """The invariants that are."""
     end_us: int
     callbacks: int
     counts: Mapping[str, int]
@@ -55,39 +55,33 @@ class Hunter:
         self._campaign, self._options = campaign, options
         self._settings = check(campaign, options)
         self._plugins = load_plugins(options.plugins)
-        self._mutant = mutant_of(self._settings)
+        self._mutant, self._kafkas = mutant_of(self._settings), kafkas_of(self._settings)
         self._facts = {
             "thresholds": asdict(campaign.thresholds),
             "expected": [asdict(one) for one in campaign.expected],
         }
 
-    def play(self, seed: int) -> Glance:
-        """Raises what is a bug of ours: a run that is stuck, a broken mutant."""
-        schedule = draw(self._campaign, seed)
-        events: list[Event] = []
-        end_us = callbacks = 0
+    def play(self, seed: int, schedule: Schedule | None = None) -> Glance:
+        """`schedule` None: what the campaign draws. Raises what is a bug of ours: a run that is stuck, a broken mutant."""
+        schedule = schedule or draw(self._campaign, seed)
 
         async def played(run: Run) -> None:
-            await play_schedule(run, schedule, self._options.noop_fault, self._campaign.duration_s)
+            noop, awaited = self._options.noop_fault, self._campaign.awaited
+            await play_schedule(run, schedule, noop, self._campaign.duration_s, awaited)
 
-        try:
-            work = simulate_within(
-                stretched(self._campaign.duration_s + self._campaign.overtime_s),
-                replace(self._settings, seed=seed),
-                NOWHERE,
-                played,
-                keep=events.extend,
-                mutant=self._mutant,
-                plugins=self._plugins,
-            )
-            end_us, callbacks = work.end_us, work.callbacks
-        except EnvironmentFailure:
-            end_us = max((event["t_us"] for event in events), default=0)  # its run.failed is judged
+        settings = replace(self._settings, seed=seed)
+        simulation = Simulation(
+            settings, NOWHERE, played, mutant=self._mutant, kafkas=self._kafkas, plugins=self._plugins
+        )
+        limit_s = stretched(self._campaign.duration_s + self._campaign.overtime_s)
+        work, events = simulate_within(limit_s, simulation)
+        if work is None:  # its run.failed is judged
+            work = Work(end_us=max((event["t_us"] for event in events), default=0), callbacks=0)
         # Checkers read lines: what a line makes of a value (a tuple is a list, a key is text) must be so here too.
         read = json.loads(json.dumps(events))
         run = self._facts | {"started": utc(RunStart.now().wall_ns), "schedule": schedule.facts}
         plan = Plan.of([action.entry for action in schedule.actions], run)
-        found = verdicts(in_order(read), plan, self._campaign.catalogue.invariants, run=run)
+        found = verdicts(in_order(read), plan, self._campaign.invariants, run=run)
         counted: dict[str, int] = next(
             (event["counts"] for event in reversed(read) if event["kind"] == MutantCounts.kind), {}
         )
@@ -96,8 +90,9 @@ class Hunter:
             verdict=found["overall"],
             unexpected=found["unexpected"],
             untested=untested(found),
-            end_us=end_us,
-            callbacks=callbacks,
+            violated=tuple(entry["name"] for entry in found["invariants"] if entry["verdict"] == VIOLATED),
+            end_us=work.end_us,
+            callbacks=work.callbacks,
             counts=counted,
             fingerprint=fingerprint(found),
         )

@@ -30,7 +30,7 @@ from pytest_kcontroller.model.history import (
     Record,
 )
 from pytest_kcontroller.model.text import shown
-from pytest_kcontroller.runtime.foreign import GivenUp
+from pytest_kcontroller.runtime.foreign import GivenUp, RaisedError, awaited_without_power, without_power
 from pytest_kcontroller.runtime.nursery import Nursery
 
 INJECT_S = 20.0
@@ -88,7 +88,7 @@ class FaultPlayer:
         try:
             evidence = await _limited("observe", self._within_s(), self._look)
         except _StepFailedError as failed:
-            self._fail(FaultNotObserved, failed.why, skip=failed.late and self.may_miss)
+            self._fail(FaultNotObserved, failed.why, skip=(failed.late or failed.refused) and self.may_miss)
             return False
         self._record(FaultObserved, evidence=evidence)
         return True
@@ -111,8 +111,8 @@ class FaultPlayer:
 
     def _within_s(self) -> float:
         try:
-            limit_s: Any = self.fault.within_s(self.on)
-        except Exception as failed:
+            limit_s: Any = without_power(lambda: self.fault.within_s(self.on))
+        except (Exception, SystemExit, GivenUp) as failed:
             raise _StepFailedError(_why("within_s", failed)) from failed
         if isinstance(limit_s, bool) or not isinstance(limit_s, int | float) or not 0 < limit_s <= LONGEST_S:
             raise _StepFailedError(f"its within_s gave {shown(limit_s)}, not a number of seconds up to {LONGEST_S:g}")
@@ -148,14 +148,10 @@ async def _limited(step: str, limit_s: float, work: Callable[[], Awaitable[T]]) 
     limit = asyncio.timeout(limit_s)
     try:
         async with limit:
-            return await work()
+            return await awaited_without_power(work)
     except KControllerError as failed:
         raise _StepFailedError(str(failed), refused=True) from failed
-    except (KeyboardInterrupt, GeneratorExit):
-        raise
-    except BaseException as failed:
-        if isinstance(failed, asyncio.CancelledError) and _is_cancelled():
-            raise
+    except (Exception, SystemExit, GivenUp) as failed:
         if not limit.expired():
             raise _StepFailedError(_why(step, failed)) from failed
         late = {
@@ -167,14 +163,9 @@ async def _limited(step: str, limit_s: float, work: Callable[[], Awaitable[T]]) 
         raise _StepFailedError(f"{late[step]} {limit_s:g} s", late=True) from None
 
 
-def _is_cancelled() -> bool:
-    """Whether somebody has asked this task to end: what merely raises the same is as wrong as any other."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
-
-
 def _why(step: str, failed: BaseException) -> str:
     """For whoever wrote the fault: what it raised, and where."""
+    failed = failed.__cause__ or failed if isinstance(failed, RaisedError) else failed
     try:
         said = f"raised {type(failed).__name__}: {failed}" if str(failed) else f"raised {type(failed).__name__}"
     except Exception:  # noqa: BLE001 - its __str__ is as foreign as the rest

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
 import platform
 import subprocess
@@ -16,17 +17,25 @@ from kcontroller_chaos import backends
 from kcontroller_chaos.backends.run import MUTANTS, Run
 from kcontroller_chaos.campaign.file import Campaign
 from kcontroller_chaos.campaign.schedule import Schedule, draw
+from kcontroller_chaos.catalogue.invariants import facts_of
 from kcontroller_chaos.history.rundir import RunDirectory
 from kcontroller_chaos.judge.outcome import exit_status
 from kcontroller_chaos.judge.verdict import ENVIRONMENT, judge
 from kcontroller_chaos.play.engine import Engine
+from kcontroller_chaos.znode_invariants import ZnodeInvariant
 from pytest_kcontroller import __version__
 from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.timing import stretched
 from pytest_kcontroller.errors import EnvironmentFailure, UsageError
 from pytest_kcontroller.plugin.manager import Plugins, load_plugins, versions
+from pytest_kcontroller.runtime.foreign import done_apart
 from pytest_kcontroller.runtime.real import RealClock, RunStart
-from pytest_kcontroller.runtime.seams import MutantDoesNotApplyError, check_applies
+from pytest_kcontroller.seams import MutantDoesNotApplyError, check_applies
+
+NODE = "pytest_kcontroller.node.main"
+"""Imports all that mutants replace."""
+JUDGE_S = 5.0
+"""Who has been interrupted waits so long for the verdict, which a plugin's invariant may keep waiting."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +45,7 @@ class Options:
     out: Path = Path("runs")
     mutant: str | None = None
     noop_fault: str | None = None
+    """KIND or KIND:MODE, or several of them with commas between."""
     selectors: Mapping[str, Any] = field(default_factory=dict)
     assignment: str | None = None
     plugins: tuple[str, ...] = ()
@@ -53,6 +63,8 @@ class RunResult:
     details: Mapping[str, Any]
     """verdicts.json; empty if the cluster did not start."""
     error: str = ""
+    plugins: tuple[str, ...] = ()
+    """The modules that a replay must find."""
 
     @property
     def expected(self) -> tuple[str, ...]:
@@ -75,11 +87,11 @@ def check(campaign: Campaign, options: Options) -> ClusterSettings:
     backend = backends.backend(options.backend)
     backend.load().check(options.zookeeper_image)
     backend.check_has(campaign.needs, where=str(campaign.file))
+    if campaign.program is not None:
+        backend.check_runs_programs(in_image=bool(campaign.program.image), where=f"{campaign.file}: `system`")
     plugins = load_plugins((*options.plugins, MUTANTS))
-    try:
-        check_applies(plugins.mutant(options.mutant, where="--mutant"))
-    except MutantDoesNotApplyError as stale:
-        raise UsageError(str(stale), where="--mutant", hint="the code has moved on: mend the mutant") from None
+    _check_mutant(plugins, options.mutant)
+    plugins.kafkas(campaign.cluster.kafka_compat, where=f"{campaign.file}: `cluster.kafka_compat`")
     selectors = {**campaign.cluster.selectors, **options.selectors}
     assignment = options.assignment or campaign.cluster.assignment
     check_names(campaign, plugins, selectors, assignment)
@@ -94,8 +106,23 @@ def check(campaign: Campaign, options: Options) -> ClusterSettings:
         plugins=options.plugins,
         plugin_limit_s=campaign.cluster.plugin_limit_s,
         mutant=options.mutant,
+        kafka_compat=tuple(campaign.cluster.kafka_compat),
+        program=campaign.program,
+        zookeeper=campaign.cluster.zookeeper,
         zookeeper_image=options.zookeeper_image,
     )
+
+
+def _check_mutant(plugins: Plugins, name: str | None) -> None:
+    """That it replaces what there is in a node, which need not be one of this process. Raises UsageError."""
+    mutant = plugins.mutant(name, where="--mutant")
+    if mutant is None:
+        return
+    importlib.import_module(NODE)
+    try:
+        check_applies(mutant)
+    except MutantDoesNotApplyError as stale:
+        raise UsageError(str(stale), where="--mutant", hint="the code has moved on: mend the mutant") from None
 
 
 def check_names(campaign: Campaign, plugins: Plugins, selectors: Mapping[str, Any], assignment: Any) -> None:
@@ -109,9 +136,11 @@ def check_names(campaign: Campaign, plugins: Plugins, selectors: Mapping[str, An
         raise UsageError(wrong.what, where=f"{wrong.where.rstrip('`')}`", hint=hint) from None
 
 
-def _check_noop(campaign: Campaign, noop: str) -> None:
+def _check_noop(campaign: Campaign, noops: str) -> None:
     names = campaign.fault_names
-    if noop not in names:
+    for noop in noops.split(","):
+        if noop in names:
+            continue
         known = noop.partition(":")[0] in campaign.catalogue.kinds
         what = f"{campaign.file} has no fault {noop!r}" if known else f"there is no fault {noop!r}"
         hint = ", ".join(sorted(names))
@@ -127,13 +156,44 @@ async def run_once(campaign: Campaign, seed: int, options: Options, schedule: Sc
     schedule = schedule or draw(campaign, seed)
     backend, start = backends.backend(options.backend).load(), RunStart.now()
     clock = RealClock(start)
+    directory = _new_directory(campaign, schedule, settings, options, start)
+    invariants = campaign.invariants
+
+    async def work(run: Run) -> None:
+        await play_schedule(run, schedule, options.noop_fault, campaign.duration_s, campaign.awaited)
+
+    def judged() -> dict[str, Any]:
+        """What was proven stands, however the run ended."""
+        details = judge(directory.path, invariants)
+        directory.end(start.wall_ns + clock.now_us() * 1000, details["overall"])
+        return details
+
+    try:
+        await backend.play(settings, directory, work, stretched(campaign.duration_s + campaign.overtime_s))
+    except asyncio.CancelledError:
+        await done_apart(judged, patience_s=JUDGE_S)  # unknown, unless a violation was proven before
+        raise
+    except EnvironmentFailure as failed:
+        details = await done_apart(judged, patience_s=JUDGE_S)  # environment, unless a violation was proven before
+        shown = {} if details["overall"] == ENVIRONMENT else details
+        return RunResult(directory.path, details["overall"], clock.now_us() / 1e6, shown, str(failed), options.plugins)
+    details = await done_apart(judged, patience_s=JUDGE_S)
+    return RunResult(directory.path, details["overall"], clock.now_us() / 1e6, details, plugins=options.plugins)
+
+
+def _new_directory(
+    campaign: Campaign, schedule: Schedule, settings: ClusterSettings, options: Options, start: RunStart
+) -> RunDirectory:
+    """With all that is known before the run begins."""
+    backend = backends.backend(options.backend).load()
     directory = RunDirectory.create(
         options.out,
         {"name": campaign.name, "file": str(campaign.file), "sha256": campaign.sha256},
-        seed,
+        settings.seed,
         start,
         selectors=dict(settings.selectors),
         assignment=settings.assignment,
+        system=None if settings.program is None else settings.program.described,
         mutant=options.mutant,
         noop_fault=options.noop_fault,
         plugins=list(options.plugins),
@@ -144,6 +204,7 @@ async def run_once(campaign: Campaign, seed: int, options: Options, schedule: Sc
         text=campaign.text,
         schedule=schedule.facts,
         thresholds=asdict(campaign.thresholds),
+        invariants=facts_of(campaign.own_invariants),
         expected=[asdict(known) for known in campaign.expected],
         versions={"kcontroller": __version__, "python": platform.python_version()}
         | backend.versions(options.zookeeper_image),
@@ -151,30 +212,15 @@ async def run_once(campaign: Campaign, seed: int, options: Options, schedule: Sc
         commit=_commit(),
     )
     schedule.save(directory.schedule)
-    invariants = campaign.catalogue.invariants
-
-    async def work(run: Run) -> None:
-        await play_schedule(run, schedule, options.noop_fault, campaign.duration_s)
-
-    try:
-        await backend.play(settings, directory, work, stretched(campaign.duration_s + campaign.overtime_s))
-    except asyncio.CancelledError:
-        details = judge(directory.path, invariants)  # what was proven until then stands; else the verdict is unknown
-        directory.end(start.wall_ns + clock.now_us() * 1000, details["overall"])
-        raise
-    except EnvironmentFailure as failed:
-        details = judge(directory.path, invariants)  # environment, unless a violation was proven before
-        directory.end(start.wall_ns + clock.now_us() * 1000, details["overall"])
-        shown = {} if details["overall"] == ENVIRONMENT else details
-        return RunResult(directory.path, details["overall"], clock.now_us() / 1e6, shown, str(failed))
-    details = judge(directory.path, invariants)
-    directory.end(start.wall_ns + clock.now_us() * 1000, details["overall"])
-    return RunResult(directory.path, details["overall"], clock.now_us() / 1e6, details)
+    return directory
 
 
-async def play_schedule(run: Run, schedule: Schedule, noop: str | None, duration_s: float) -> None:
-    """On a run that is open; `noop` and `duration_s` as in Engine."""
-    await Engine(run.cluster, run.feed(), run.clock, run.record, noop, duration_s=duration_s).play(schedule)
+async def play_schedule(
+    run: Run, schedule: Schedule, noop: str | None, duration_s: float, awaited: tuple[ZnodeInvariant, ...] = ()
+) -> None:
+    """On a run that is open; `noop`, `duration_s` and `awaited` as in Engine."""
+    engine = Engine(run.cluster, run.feed(), run.clock, run.record, noop, duration_s=duration_s, awaited=awaited)
+    await engine.play(schedule)
 
 
 @cache

@@ -2,6 +2,7 @@
 
 controller             the node that /controller names
 new-controller         the same: what came after an election that the fault waited for
+owner-of:PATH          the node whose session owns that ephemeral, or in a recipe the child that comes first
 leader-of:TOPIC-N      the leader in that partition's state znode
 others                 all but the one that /controller names
 any                    with a crash point: whichever running node comes to it first
@@ -36,6 +37,8 @@ async def resolve(cluster: Cluster, target: str, draw: Callable[[int], int]) -> 
         found = await cluster.controller()
     elif name == "random":
         found = _draw(list(running), draw)
+    elif name == "owner-of":
+        found = await owner_of(cluster, argument)
     elif name == "leader-of":
         found = await _leader(cluster, argument)
     else:
@@ -45,6 +48,13 @@ async def resolve(cluster: Cluster, target: str, draw: Callable[[int], int]) -> 
 
 def _draw(nodes: list[int], draw: Callable[[int], int]) -> int | None:
     return nodes[draw(len(nodes))] if nodes else None
+
+
+async def owner_of(cluster: Cluster, path: str) -> int | None:
+    """The running node whose session owns `path` (Coordination.owner_of)."""
+    owner = await cluster.owner_of(path)
+    owners = [node for node in cluster.running if owner in [each.session_id for each in cluster.sessions(node)]]
+    return owners[0] if owners else None
 
 
 async def _leader(cluster: Cluster, partition: str) -> int | None:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 from kcontroller_chaos.injection import Evidence, Injection, Playable
 from pytest_kcontroller.cluster.capabilities import CRASH_POINTS
+from pytest_kcontroller.runtime.foreign import GivenUp, awaited_without_power
 from pytest_kcontroller.runtime.nursery import Nursery
 
 
@@ -44,11 +46,11 @@ class Group:
 
     async def heal(self, on: Injection) -> None:
         """Every member, whatever happens at another; the first failure is raised at the end."""
-        failures: list[Exception] = []
+        failures: list[BaseException] = []
         for member in self._members:
             try:
-                await self._fault.heal(member)
-            except Exception as failed:  # noqa: BLE001 - a plugin's fault may raise anything
+                await awaited_without_power(partial(self._fault.heal, member))
+            except (Exception, SystemExit, GivenUp) as failed:  # noqa: BLE001 - a plugin's fault may raise anything
                 failures.append(failed)
         if failures:
             raise failures[0]

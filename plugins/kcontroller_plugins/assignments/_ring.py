@@ -1,31 +1,11 @@
-"""What both stock strategies share: Kafka's ring of brokers and its checks of a request."""
+"""What both stock strategies share: Kafka's ring of brokers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from pytest_kcontroller.model.assignment import (
-    AssignmentRequest,
-    InvalidPartitionsError,
-    InvalidReplicationFactorError,
-)
-
-
-def check_request(request: AssignmentRequest) -> None:
-    """Kafka's checks, in Kafka's order (org.apache.kafka.admin.AdminUtils.assignReplicasToBrokers)."""
-    if request.partitions <= 0:
-        raise InvalidPartitionsError(f"{request.partitions} partitions are asked for", hint="ask for at least 1")
-    if request.replication_factor <= 0:
-        raise InvalidReplicationFactorError(
-            f"a replication factor of {request.replication_factor} is asked for", hint="ask for at least 1"
-        )
-    if request.replication_factor > len(request.brokers):
-        raise InvalidReplicationFactorError(
-            f"a replication factor of {request.replication_factor} needs as many brokers; there are "
-            f"{len(request.brokers)}",
-            hint="start more brokers or ask for fewer replicas",
-        )
+from pytest_kcontroller.model.assignment import AssignmentRequest
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from kcontroller_plugins.assignments._ring import Ring, check_request
+from kcontroller_plugins.assignments._ring import Ring
 from kcontroller_plugins.assignments.striped import StripedStrategy
 from pytest_kcontroller.hookspecs import AssignmentStrategy, hookimpl
-from pytest_kcontroller.model.assignment import AssignableBroker, AssignmentRequest, PartialRacksError
+from pytest_kcontroller.model.assignment import AssignableBroker, AssignmentRequest, PartialRacksError, check_request
 
 
 class RackAwareStrategy:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kcontroller_plugins.assignments._ring import Ring, check_request
+from kcontroller_plugins.assignments._ring import Ring
 from pytest_kcontroller.hookspecs import AssignmentStrategy, hookimpl
-from pytest_kcontroller.model.assignment import AssignmentRequest
+from pytest_kcontroller.model.assignment import AssignmentRequest, check_request
 
 
 class StripedStrategy:

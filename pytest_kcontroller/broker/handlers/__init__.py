@@ -21,6 +21,10 @@ HANDLERS: Mapping[ApiKey, Callable[[BrokerState, Any], Awaitable[Response]]] = {
     ApiKey.UPDATE_METADATA: update_metadata.handle,
 }
 
+OLDEST: Mapping[int, int] = {ApiKey.LEADER_AND_ISR: 7, ApiKey.STOP_REPLICA: 4, ApiKey.UPDATE_METADATA: 8}
+"""The oldest versions that a node serves. Those before say less than it needs (topic ids, the leader epoch of a stop); the
+schemas have them for stub brokers, which take what any controller sends."""
+
 
 def handlers_of(state: BrokerState) -> Mapping[int, Handler]:
     """For wire.server.serve."""

@@ -38,7 +38,7 @@ def _apply(state: BrokerState, topic: LeaderAndIsrTopicState, taken: list[Replic
     topic_id, errors = topic_id_text(topic.topic_id), list[LeaderAndIsrPartitionError]()
     for entry in topic.partition_states:
         tp = TopicPartition(topic.topic_name, entry.partition_index)
-        error, replica = state.replicas.lead_or_follow(tp, topic_id, entry)
+        error, replica = state.replicas.lead_or_follow(tp, topic_id, entry, state.metadata.live)
         errors.append(LeaderAndIsrPartitionError(partition_index=tp.partition, error_code=error))
         if replica is not None:
             taken.append(replica)

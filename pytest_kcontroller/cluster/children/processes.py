@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,6 +20,8 @@ from typing import Self
 
 import psutil
 
+from pytest_kcontroller.cluster.children.forked import expect, forget, fork
+from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure
 
 VARIABLE = "KCONTROLLER_SESSION"
@@ -27,16 +29,20 @@ VARIABLE = "KCONTROLLER_SESSION"
 
 SESSION = re.compile(r"[0-9]+-[0-9]+")
 
+FORK_S = 60.0
+"""After so long a fork server is given up, which has yet to import all on a busy machine."""
+
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
 
 def session_id() -> str:
     """`<pid>-<start time>` of this process: unique on the machine, and tells whether the owner still lives."""
-    return _session_id(os.getpid())  # a fork of this process is an owner of its own
+    return session_of(os.getpid())  # a fork of this process is an owner of its own
 
 
 @cache
-def _session_id(pid: int) -> str:
+def session_of(pid: int) -> str:
+    """See session_id; of a process that runs."""
     return f"{pid}-{_start_time(pid)}"
 
 
@@ -57,9 +63,9 @@ def _start_time(pid: int) -> int | None:
 class Supervised:
     """One child process. `pid` is the child's own, so that a signal hits it and not its supervisor."""
 
-    def __init__(self, name: str, supervisor: asyncio.subprocess.Process, owner_pipe: int, pid: int) -> None:
-        self.name, self.pid = name, pid
-        self._supervisor = supervisor
+    def __init__(self, name: str, pids: Sequence[int], owner_pipe: int, reap: Callable[[], Awaitable[object]]) -> None:
+        """`reap` returns when its supervisor, the second of `pids`, has ended."""
+        self.name, (self.pid, self._supervisor), self._reap = name, pids, reap
         self._owner_pipe: int | None = owner_pipe
         self._ended: asyncio.Task[int] | None = None
 
@@ -70,33 +76,79 @@ class Supervised:
         command: Sequence[str | Path],
         *,
         log: Path,
+        output: Path | None = None,
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
         cleanup: Sequence[Path] = (),
+        is_ours: bool = False,
     ) -> Self:
-        """Starts `command` with stdout and stderr appended to `log`; `env` is added to the environment.
+        """Starts `command` with stdout and stderr appended to `log`, or stdout to `output`; `env` is added to ours.
 
-        `cleanup`: directories to remove if the owner dies. Raises EnvironmentFailure if no process can be made; a command
-        that cannot be executed ends with status 127 and says so in its log.
+        `cleanup`: directories to remove if the owner dies. `is_ours`: it is `python -m MODULE ...` of this project, of which
+        it may be a fork (forked.py). Raises EnvironmentFailure if no process can be made; a command that cannot be executed
+        ends with status 127 and says so in its log.
         """
+        if is_ours:
+            child = await cls._fork(name, command, log, cwd, env, cleanup)
+            if child is not None:
+                return child
         supervisor, write, reader = await start_guard(
             name,
             lambda read, status: [
                 *(sys.executable, "-I", "-S", SUPERVISOR, str(read), str(status), *cleanup, "--", *command)
             ],
             log=log,
+            output=output,
             cwd=cwd,
             env=env,
         )
-        try:
-            pid = int(await reader.readline() or b"0")
-        except BaseException:
-            os.close(write)
-            raise
-        if not pid:
-            os.close(write)
+        started = await cls._started(name, write, reader, supervisor.wait)
+        if started is None:
             raise EnvironmentFailure(f"{name} could not be started: its supervisor ended", where=str(log))
-        child = cls(name, supervisor, write, pid)
+        return started
+
+    @classmethod
+    async def _fork(
+        cls,
+        name: str,
+        command: Sequence[str | Path],
+        log: Path,
+        cwd: Path | None,
+        env: Mapping[str, str] | None,
+        cleanup: Sequence[Path],
+    ) -> Self | None:
+        """None: it could not be forked."""
+        with _pipes(name) as (read, write, told, tell), log.open("ab") as output:
+            asked = fork(
+                command, owner=read, status=tell, log=output.fileno(), cwd=cwd, env=_environment(env), cleanup=cleanup
+            )
+        reader = await _reader(told, write)
+        if not asked:
+            os.close(write)
+            return None
+        try:
+            async with asyncio.timeout(scaled(FORK_S)):
+                started = await cls._started(name, write, reader, reader.read)
+        except TimeoutError:
+            started = None
+        if started is None:
+            forget()
+        return started
+
+    @classmethod
+    async def _started(
+        cls, name: str, owner_pipe: int, reader: asyncio.StreamReader, reap: Callable[[], Awaitable[object]]
+    ) -> Self | None:
+        """None: its supervisor has ended before it had a child."""
+        try:
+            pids = [*map(int, (await reader.readline()).split())]
+        except BaseException:
+            _give_up(owner_pipe, reader)
+            raise
+        if not pids:
+            os.close(owner_pipe)
+            return None
+        child = cls(name, pids, owner_pipe, reap)
         child._ended = asyncio.create_task(child._end(reader), name=f"end of {name}")
         return child
 
@@ -118,9 +170,13 @@ class Supervised:
             except ProcessLookupError:
                 return
 
+    def state(self) -> str | None:
+        """See state_of."""
+        return None if self.returncode is not None else state_of(self.pid)
+
     async def stop(self, grace_s: float) -> int:
         """SIGTERM, and SIGKILL to its whole group if it has not ended within `grace_s`."""
-        self.signal(signal.SIGCONT)
+        self._go_on()
         self.signal(signal.SIGTERM)
         try:
             async with asyncio.timeout(grace_s):
@@ -130,18 +186,55 @@ class Supervised:
 
     async def kill(self) -> int:
         """SIGKILL to its whole group."""
+        self._go_on()
         if self._owner_pipe is not None and self.returncode is None:
             with contextlib.suppress(BrokenPipeError):  # its supervisor has just ended: so has it
                 os.write(self._owner_pipe, b"k")
         return await self.wait()
 
+    def _go_on(self) -> None:
+        """Somebody may have stopped it (SIGSTOP), and its supervisor too, whose command line has the child's in it: it could
+        not tell us of the end."""
+        self.signal(signal.SIGCONT)
+        if self.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._supervisor, signal.SIGCONT)
+
     async def _end(self, reader: asyncio.StreamReader) -> int:
         line = await reader.readline()
-        await self._supervisor.wait()
+        await self._reap()
         if self._owner_pipe is not None:
             os.close(self._owner_pipe)
             self._owner_pipe = None
         return int(line) if line else -signal.SIGKILL
+
+
+_given_up: set[asyncio.Task[None]] = set()
+
+
+def _give_up(owner_pipe: int, reader: asyncio.StreamReader) -> None:
+    """Ends what was to start, if it does. An end of file would say that we are gone: `cleanup` is what others still use."""
+    with contextlib.suppress(BrokenPipeError):  # it has ended
+        os.write(owner_pipe, b"k")
+
+    async def ended() -> None:
+        try:
+            await reader.read()
+        finally:
+            os.close(owner_pipe)
+
+    task = asyncio.get_running_loop().create_task(ended(), name="the end of a process that was given up")
+    _given_up.add(task)
+    task.add_done_callback(_given_up.discard)
+
+
+def state_of(pid: int) -> str | None:
+    """The operating system's letter for a process: T (stopped), else S, whatever it does; None: there is none."""
+    try:
+        status = psutil.Process(pid).status()
+    except psutil.NoSuchProcess:
+        return None
+    return {psutil.STATUS_STOPPED: "T", psutil.STATUS_ZOMBIE: None}.get(status, "S")
 
 
 async def start_guard(
@@ -149,6 +242,7 @@ async def start_guard(
     command: Callable[[int, int], Sequence[str | Path]],
     *,
     log: Path,
+    output: Path | None = None,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
 ) -> tuple[asyncio.subprocess.Process, int, asyncio.StreamReader]:
@@ -157,36 +251,60 @@ async def start_guard(
 
     Returns it, our end of the first pipe (whoever has it closes it) and a reader of the second.
     """
+    with _pipes(name) as (read, write, told, tell), log.open("ab") as errors, (output or log).open("ab") as out:
+        process = await asyncio.create_subprocess_exec(
+            *command(read, tell),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=out,
+            stderr=errors,
+            cwd=cwd,
+            env=_environment(env),
+            pass_fds=(read, tell),
+            process_group=0,  # what kills the owner's whole group (Ctrl-C, a CI job's limit) leaves it to its task
+        )
+    return process, write, await _reader(told, write)
+
+
+def expect_ours() -> None:
+    """Programs of ours will be started soon (Supervised.start, `is_ours`)."""
+    expect(_environment(None))
+
+
+@contextlib.contextmanager
+def _pipes(name: str) -> Iterator[tuple[int, int, int, int]]:
+    """Both pipes of a guard that is started in the block. It has its own ends (the first and the last) then; we, ours."""
     read, write = os.pipe()  # neither is inheritable: no sibling keeps the write end open
-    status_read, status_write = os.pipe()
+    told, tell = os.pipe()
     try:
-        with log.open("ab") as output:
-            process = await asyncio.create_subprocess_exec(
-                *command(read, status_write),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                cwd=cwd,
-                env={**os.environ, **(env or {}), VARIABLE: session_id()},
-                pass_fds=(read, status_write),
-                process_group=0,  # what kills the owner's whole group (Ctrl-C, a CI job's limit) leaves it to its task
-            )
+        yield read, write, told, tell
     except BaseException as bad:
         os.close(write)
-        os.close(status_read)
+        os.close(told)
         if isinstance(bad, OSError):
             raise EnvironmentFailure(f"{name} could not be started: {bad}") from None
         raise
     finally:
         os.close(read)
-        os.close(status_write)
-    return process, write, await _reader(status_read)
+        os.close(tell)
 
 
-async def _reader(fd: int) -> asyncio.StreamReader:
+def _environment(env: Mapping[str, str] | None) -> dict[str, str]:
+    """Of what we start: ours, and `env`."""
+    return {**os.environ, **(env or {}), VARIABLE: session_id()}
+
+
+async def _reader(told: int, owner_pipe: int) -> asyncio.StreamReader:
+    """Of the pipe that a guard tells us on. Cancelled, it gives the guard up."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader()
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(fd, "rb"))
+    pipe = loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(told, "rb"))
+    connecting = asyncio.ensure_future(pipe)
+    try:
+        await asyncio.shield(connecting)
+    except asyncio.CancelledError:
+        await connecting
+        _give_up(owner_pipe, reader)
+        raise
     return reader
 
 

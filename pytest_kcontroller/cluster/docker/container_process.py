@@ -3,8 +3,9 @@
     python -m pytest_kcontroller.cluster.docker.container_process OWNER_FD STATUS_FD SPEC
 
 OWNER_FD is the read end of a pipe whose write end only the owner holds. A byte on it is the order to stop; end of file means
-that the owner is gone: then the directories of the spec are removed too. STATUS_FD gets JSON lines: `phase`, then `port`
-(published, on 127.0.0.1) or `error` and `hint`, and `status` when the container has ended. It prints what that prints.
+that the owner is gone: then the directories of the spec are removed too. STATUS_FD gets JSON lines: `phase`, then `pid`,
+`port` and `published` (on 127.0.0.1) or `error` and `hint`, and `status` when the container has ended. It prints what that
+prints.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ def get_image(client: Any, image: str, status: int) -> None:
     except APIError as refused:
         raise EnvironmentFailure(
             f"the image {image} is not here and cannot be pulled: {refused.explanation}",
-            hint=f"try `docker pull {image}`, or name another image (--kc-zookeeper-image, --zookeeper-image)",
+            hint=f"try `docker pull {image}`, or name another image (--kc-zookeeper-image, --kc-toxiproxy, `image` of a "
+            "program)",
         ) from None
 
 
@@ -66,33 +68,60 @@ def run(client: Any, spec: ContainerSpec, owner: int, status: int) -> None:
     report_to(status, phase="the container starts")
     container = client.containers.create(
         spec.image,
+        list(spec.command) or None,
         name=spec.name,
         environment=dict(spec.environment),
-        ports={f"{spec.port}/tcp": ("127.0.0.1", None)},
+        **_network(client, spec),
         volumes={here: {"bind": there, "mode": "rw"} for here, there in spec.volumes.items()},
-        labels=labels(),
+        labels=labels(spec.network),
+        user=spec.user or None,
+        working_dir=spec.directory or None,
+        init=spec.init,
     )
     try:
+        output = container.attach(stream=True, demux=True)  # before it says anything
         container.start()
         container.reload()
         wake_read, wake_write = os.pipe()
         threads = [
-            copying := threading.Thread(target=copy_log, args=(container,), daemon=True),
+            copying := threading.Thread(target=copy_log, args=(output,), daemon=True),
             threading.Thread(target=wait_end, args=(container, copying, status, wake_write), daemon=True),
         ]
         for thread in threads:
             thread.start()
-        published = container.ports.get(f"{spec.port}/tcp")
-        if published:  # a container that has ended already has none
-            report_to(status, port=int(published[0]["HostPort"]))
+        pid = container.attrs["State"]["Pid"]
+        ports = {port: found for port in (spec.port, *spec.more_ports) if (found := _published(container, spec, port))}
+        if pid and (spec.port in ports or not spec.port):  # a container that has ended already has none
+            report_to(status, pid=pid, port=ports.pop(spec.port, 0), published=list(ports.items()))
         ready, _, _ = select.select([owner, wake_read], [], [])
         if owner in ready:
-            let_files_be_removed(container, spec)
+            if not spec.user:
+                let_files_be_removed(container, spec)
             container.stop(timeout=STOP_S)
         for thread in threads:
             thread.join(LOG_END_S)
     finally:
         remove(container)
+
+
+def _network(client: Any, spec: ContainerSpec) -> dict[str, Any]:
+    if spec.host_network:
+        return {"network_mode": "host"}
+    ports: dict[str, tuple[str, int | None]] = {f"{port}/tcp": ("127.0.0.1", None) for port in spec.more_ports}
+    if spec.port:
+        ports[f"{spec.port}/tcp"] = ("127.0.0.1", spec.published)
+    if not spec.network:
+        return {"ports": ports}
+    place = client.api.create_endpoint_config(ipv4_address=spec.ip)
+    return {"ports": ports, "network": spec.network, "networking_config": {spec.network: place}}
+
+
+def _published(container: Any, spec: ContainerSpec, port: int) -> int | None:
+    """Where it can be reached on this machine's loopback."""
+    if spec.host_network:
+        return port if container.status == "running" else None
+    found = container.ports.get(f"{port}/tcp")
+    return int(found[0]["HostPort"]) if found else None
 
 
 def remove(container: Any) -> None:
@@ -106,10 +135,12 @@ def remove(container: Any) -> None:
             raise
 
 
-def copy_log(container: Any) -> None:
-    for chunk in container.logs(stream=True, follow=True):
-        sys.stdout.buffer.write(chunk)
-        sys.stdout.buffer.flush()
+def copy_log(output: Any) -> None:
+    for said, complained in output:
+        for chunk, to in ((said, sys.stdout.buffer), (complained, sys.stderr.buffer)):
+            if chunk:
+                to.write(chunk)
+                to.flush()
 
 
 def wait_end(container: Any, copying: threading.Thread, status: int, wake: int) -> None:

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import shlex
+import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +21,8 @@ from pytest_kcontroller.model.cluster import Address
 
 SESSION_LABEL = "kcontroller.session"
 """On every container that we make: the owner's session id."""
+CLUSTER_LABEL = "kcontroller.cluster"
+"""On what belongs to a cluster whose nodes are containers: the name of its network."""
 HOST_LABEL = "kcontroller.host"
 """Where that session id means something: other machines and other process namespaces may share an engine."""
 STOP_S = 5
@@ -27,22 +30,40 @@ STOP_S = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerSpec:
-    """What to run. `port` is the container's, published on a free loopback port; `volumes`: path here -> path there;
-    `cleanup`: directories to remove if the owner dies."""
+    """What to run. `port` is the container's (0: none), published on the loopback port `published`, or on a free one;
+    `more_ports` are published too. With `host_network` the container has the network of this machine, and itself listens
+    there; with `network` it is in that one, as `ip`. `volumes`: path here -> path there; `cleanup`: directories to remove if
+    the owner dies; `command`: in place of the image's own; `user`: UID:GID, which `volumes` belong to already; `init`: its
+    first process is the engine's, which passes signals on."""
 
     name: str
     image: str
-    port: int
+    port: int = 0
+    published: int | None = None
+    more_ports: tuple[int, ...] = ()
+    host_network: bool = False
+    network: str = ""
+    ip: str = ""
+    user: str = ""
+    init: bool = False
+    directory: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
     volumes: Mapping[str, str] = field(default_factory=dict)
     cleanup: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
 
     @property
     def by_hand(self) -> str:
         """The same in a shell."""
-        words = ["docker", "run", "--rm", "--publish", f"127.0.0.1::{self.port}"]
+        words = ["docker", "run", "--rm"]
+        if self.host_network:
+            words += ["--network", "host"]
+        elif self.port:
+            words += ["--publish", f"127.0.0.1:{self.published or ''}:{self.port}"]
+        words += ["--network", self.network, "--ip", self.ip] if self.network else []
+        words += ["--user", self.user] if self.user else []
         words += [word for key, value in self.environment.items() for word in ("--env", f"{key}={value}")]
-        return shlex.join([*words, self.image])
+        return shlex.join([*words, self.image, *self.command])
 
 
 @contextlib.contextmanager
@@ -66,15 +87,17 @@ def engine() -> Iterator[Any]:
         raise EnvironmentFailure(
             f"no Docker engine answers: {unreachable}",
             where=url,
-            hint="start it (dockerd), let this user use it, or take the embedded ZooKeeper, which needs no container",
+            hint="start it (dockerd), let this user use it, or take what needs no container: the embedded ZooKeeper, and "
+            "nodes that are processes",
         ) from None
     with contextlib.closing(client):
         yield client
 
 
-def labels() -> dict[str, str]:
-    """Of a container that this process makes for its owner."""
-    return {SESSION_LABEL: os.environ[VARIABLE], HOST_LABEL: host()}
+def labels(cluster: str = "") -> dict[str, str]:
+    """Of what this process makes for its owner in the engine."""
+    ours = {SESSION_LABEL: os.environ[VARIABLE], HOST_LABEL: host()}
+    return ours | ({CLUSTER_LABEL: cluster} if cluster else {})
 
 
 class Contained:
@@ -83,6 +106,10 @@ class Contained:
     def __init__(self, name: str, process: asyncio.subprocess.Process, owner_pipe: int) -> None:
         self.name = name
         self.address = Address("127.0.0.1", 0)
+        self.published: dict[int, int] = {}
+        """Its further ports -> where they are on this machine's loopback."""
+        self.pid: int | None = None
+        """Of its first process, as this machine sees it, once it runs."""
         self.phase = "its process starts"
         self.error: tuple[str, str] | None = None
         """What went wrong, and what to do."""
@@ -93,8 +120,9 @@ class Contained:
         self._changed = asyncio.Event()
 
     @classmethod
-    async def start(cls, spec: ContainerSpec, *, log: Path) -> Self:
-        """The container's output is appended to `log`. Returns at once: see `wait_running`."""
+    async def start(cls, spec: ContainerSpec, *, log: Path, output: Path | None = None) -> Self:
+        """The container's output is appended to `log`, what it prints on stdout to `output`, if there is one. Returns at
+        once: see `wait_running`."""
         process, write, reader = await start_guard(
             f"the container {spec.name}",
             lambda read, status: [
@@ -102,6 +130,7 @@ class Contained:
                 *(str(read), str(status), json.dumps(asdict(spec))),
             ],
             log=log,
+            output=output,
         )
         contained = cls(spec.name, process, write)
         contained._ended = asyncio.create_task(contained._listen(reader), name=f"container {spec.name}")
@@ -113,8 +142,9 @@ class Contained:
             self.phase = report.get("phase", self.phase)
             if "error" in report:
                 self.error = report["error"], report["hint"]
-            if "port" in report:
-                self.address = Address("127.0.0.1", report["port"])
+            if "pid" in report:
+                self.pid, self.address = report["pid"], Address("127.0.0.1", report["port"])
+                self.published = dict(report["published"])
             self.returncode = report.get("status", self.returncode)
             self._changed.set()
         await self._process.wait()
@@ -124,7 +154,7 @@ class Contained:
 
     async def wait_running(self) -> None:
         """Until it runs, or has ended, or `error` says why it cannot. Pulling its image can take minutes."""
-        await self._until(lambda: bool(self.address.port))
+        await self._until(lambda: self.pid is not None)
 
     async def wait_ended(self) -> int | None:
         """The container's status, None if it never ran."""
@@ -135,6 +165,10 @@ class Contained:
         while self.returncode is None and self.error is None and not enough():
             self._changed.clear()
             await self._changed.wait()
+
+    async def signal(self, number: signal.Signals) -> None:
+        """To its process; does nothing once it has ended. Raises EnvironmentFailure: the engine refuses."""
+        await asyncio.get_running_loop().run_in_executor(None, _signal, self.name, number)
 
     async def stop(self) -> None:
         """Ends and removes the container. Idempotent; goes on to the end when cancelled.
@@ -177,6 +211,18 @@ def leftover_containers() -> list[LeftoverContainer]:
             lives = made_on != host() or owner_lives(session)
             found.append(LeftoverContainer(container["Id"], container["Names"][0].lstrip("/"), session, lives))
     return sorted(found, key=lambda leftover: leftover.name)
+
+
+def _signal(name: str, number: signal.Signals) -> None:
+    from docker.errors import APIError
+
+    try:
+        with engine() as client:
+            client.containers.get(name).kill(number.name)
+    except APIError as refused:
+        if refused.status_code not in (404, 409):  # it is gone, or does not run
+            what = f"the container cannot be sent {number.name}: {refused.explanation}"
+            raise EnvironmentFailure(what, where=name) from None
 
 
 def remove_container(name: str) -> None:

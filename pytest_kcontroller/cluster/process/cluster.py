@@ -4,25 +4,40 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from pytest_kcontroller.cluster.admin import AdminSession
-from pytest_kcontroller.cluster.capabilities import HOLDS, REPORTS, NodeStatus
-from pytest_kcontroller.cluster.children.processes import temporary_name
-from pytest_kcontroller.cluster.contract import ZOOKEEPER, LinkState, NodeSession
+from pytest_kcontroller.cluster.capabilities import (
+    BROKERS,
+    CLOCKS,
+    HOLDS,
+    OF_PROGRAMS,
+    OWN_CLOSE,
+    PEERS,
+    REPORTS,
+    Capability,
+)
+from pytest_kcontroller.cluster.children.processes import expect_ours
+from pytest_kcontroller.cluster.contract import CLIENT, LinkState, NodeSession
+from pytest_kcontroller.cluster.ending import end_all
 from pytest_kcontroller.cluster.misuse import unknown_node
-from pytest_kcontroller.cluster.observed import ClusterSettings, ObservedCluster, gather_all, status_of
-from pytest_kcontroller.cluster.process.links import Links, delay_ms, is_cut
-from pytest_kcontroller.cluster.process.node import NodeProcess, short_temporary
+from pytest_kcontroller.cluster.observed import MOST_ADDED, ClusterSettings, ObservedCluster, gather_all
+from pytest_kcontroller.cluster.process.ground import Choices, Ground, Grounds, choices_now
+from pytest_kcontroller.cluster.process.inside import ANSWER_S, NodesInside
+from pytest_kcontroller.cluster.process.links import Links
+from pytest_kcontroller.cluster.process.node import NodeProcess, SupervisedNode, new_directory
 from pytest_kcontroller.cluster.process.session_relays import SessionRelays
+from pytest_kcontroller.cluster.process.zookeepers import OwnZooKeepers
 from pytest_kcontroller.cluster.timing import scaled, stretched
 from pytest_kcontroller.cluster.zookeeper.end_session import close_session
-from pytest_kcontroller.cluster.zookeeper.server import ZooKeeper, four_letter_word
-from pytest_kcontroller.cluster.zookeeper.source import start_zookeeper
+from pytest_kcontroller.cluster.zookeeper.ensemble import Ensemble
+from pytest_kcontroller.cluster.zookeeper.server import LogPlace, four_letter_word, serving
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.model.toxics import Toxic
 from pytest_kcontroller.node.settings import NodeSettings
 from pytest_kcontroller.runtime.nursery import Nursery
 from pytest_kcontroller.runtime.ports import Transport
@@ -31,14 +46,19 @@ from pytest_kcontroller.zookeeper.session import ZkSession
 
 T = TypeVar("T")
 
-ANSWER_S = 2.0
-"""A node that runs answers on its control socket within this time; one that does not counts as not answering."""
+TELL_S = 10.0
+USUAL_NODES = 5
+"""There are relays for so many at least."""
 
 
-class ProcessCluster(ObservedCluster):
+class ProcessCluster(NodesInside, OwnZooKeepers, ObservedCluster):
     """See contract.Cluster. Made by `start`; `stop` ends everything that it started."""
 
-    offers = (HOLDS, REPORTS)
+    offers: ClassVar[tuple[Capability[object], ...]] = (HOLDS, REPORTS, BROKERS, PEERS, OWN_CLOSE, CLOCKS, *OF_PROGRAMS)
+    forks = True
+    """What it starts of ours are forks of one that has imported all."""
+    by_name = False
+    """Its nodes know each other by names that each of them resolves for itself (Links)."""
 
     def __init__(
         self, settings: ClusterSettings, directory: Path, start: RunStart, on_exit: Callable[[int, int], None] | None
@@ -46,18 +66,25 @@ class ProcessCluster(ObservedCluster):
         super().__init__(settings, directory.resolve())  # nodes work in directories of their own
         self.run_start = start
         self._on_exit = on_exit
-        self._work = _new_directory()
-        self._zookeeper: ZooKeeper | None = None
+        self._work = new_directory()
+        self._zookeeper: Ensemble | None = None
         self._relays: SessionRelays | None = None
         self._links: Links | None = None
         self._admin: AdminSession | None = None
-        self._nodes: dict[int, NodeProcess] = {}
+        self._nodes: dict[int, SupervisedNode] = {}
         self._watches: list[asyncio.Task[None]] = []
         self._failure: EnvironmentFailure | None = None
         """What nothing can be done without has ended by itself."""
+        self.told = False
+        """Somebody who wanted something was told of that."""
         self._failing = asyncio.Event()
         self._stopped = False
         self._zookeeper_log: Path | None = None
+        self._grounds: Grounds | None = None
+        self._ground: Ground | None = None
+        self._choices: Choices = {}
+        """What this cluster has taken over."""
+        self._handed_on = False
 
     @classmethod
     async def start(
@@ -68,15 +95,17 @@ class ProcessCluster(ObservedCluster):
         run_start: RunStart | None = None,
         on_exit: Callable[[int, int], None] | None = None,
         zookeeper_log: Path | None = None,
+        grounds: Grounds | None = None,
     ) -> Self:
         """ZooKeeper, the proxies, then all nodes at once; returns when every node is registered.
 
         `directory` gets `history/` and `logs/`; `on_exit(node, status)` is called for every end of a node that is
         observed. ZooKeeper writes its transaction log below `zookeeper_log`, so that a run that is killed keeps its
-        witness. Raises StartError; nothing is left running then, nor when the caller is cancelled.
+        witness. With `grounds`, all but the nodes may be taken over from a cluster that has ended, and is handed on. Raises
+        StartError; nothing is left running then, nor when the caller is cancelled.
         """
         cluster = cls(settings, directory, run_start or RunStart.now(), on_exit)
-        cluster._zookeeper_log = zookeeper_log
+        cluster._zookeeper_log, cluster._grounds = zookeeper_log, grounds
         try:
             await cluster._start()
         except BaseException:
@@ -87,34 +116,65 @@ class ProcessCluster(ObservedCluster):
     async def _start(self) -> None:
         for name in ("history", "logs"):
             (self.directory / name).mkdir(parents=True, exist_ok=True)
-        self._zookeeper = await start_zookeeper(
+        if self.forks:
+            expect_ours()
+        if self._grounds is not None and (ground := await self._grounds.take(self.settings)) is not None:
+            await self._take_over(ground)
+        else:
+            await self._start_ground()
+        self._admin = await self.unless_failed(AdminSession.open(await self.open_ways()))
+        for node in self.nodes_to_start:
+            self._nodes[node] = self._new_process(node)
+        await self.unless_failed(gather_all([self.restart(node) for node in self.nodes_to_start]))
+
+    async def _start_ground(self) -> None:
+        """What the nodes stand on."""
+        self._choices = choices_now()
+        await self._start_zookeeper_and_links()
+        self._watch_ground()
+
+    async def _start_zookeeper_and_links(self) -> None:
+        self._zookeeper = await Ensemble.start(
+            self.settings.zookeeper,
             self.settings.zookeeper_image,
             self._work / "zookeeper",
-            log=self.directory / "logs" / "zookeeper.log",
+            logs=self.directory / "logs",
             cleanup=self._work,
             txn_log=self._zookeeper_log,
         )
-        self._watch("ZooKeeper has ended", "zookeeper.log", self._zookeeper.wait_ended())
         self._relays = await SessionRelays.start(
-            self.nodes_to_start,
-            self._zookeeper.address,
+            self.relayed,
+            self._zookeeper.connect_string,
             directory=self._work,
             log=self.directory / "logs" / "session-relay.log",
         )
-        self._watch("the relays to ZooKeeper have ended", "session-relay.log", self._relays.wait_ended())
-        self._links = await Links.start(self._relays.addresses, log=self.directory / "logs" / "toxiproxy.log")
-        self._watch("the proxies have ended", "toxiproxy.log", self._links.wait_ended())
-        self._admin = await self.unless_failed(AdminSession.open(str(self._zookeeper.address)))
-        for node in self.nodes_to_start:
-            # ZooKeeper's supervisor cleans up too, but it has gone if ZooKeeper ended before we die.
-            self._nodes[node] = NodeProcess(
-                self._settings_of(node),
-                self.directory,
-                self._work / f"node-{node}",
-                self._exited,
-                cleanup=self._work,
-            )
-        await gather_all([self.restart(node) for node in self.nodes_to_start])
+        ends = {node: self._relays.addresses[node] for node in self.nodes_to_start}
+        log = self.directory / "logs" / "toxiproxy.log"
+        self._links = await Links.start(ends, log=log, by_name=self.by_name)
+
+    @property
+    def relayed(self) -> range:
+        """The nodes that there is a relay for; those that nobody uses cost a port."""
+        return range(max(self.settings.nodes, USUAL_NODES) + MOST_ADDED)
+
+    async def _take_over(self, ground: Ground) -> None:
+        shutil.rmtree(self._work)
+        self._ground, self._work = ground, ground.work
+        self._zookeeper, self._relays, self._links = ground.zookeeper, ground.relays, ground.links
+        self._watch_ground()
+        await self._links.use({node: self._relays.addresses[node] for node in self.nodes_to_start})
+
+    def _watch_ground(self) -> None:
+        for server in self.zookeeper.servers.values():
+            self._watch("ZooKeeper has ended", server.log.name, server.wait_ended())
+        self._watch("the relays to ZooKeeper have ended", "session-relay.log", self.relays.wait_ended())
+        self._watch("the proxies have ended", "toxiproxy.log", self.links.wait_ended())
+
+    def _new_process(self, node: int) -> SupervisedNode:
+        """Not started yet."""
+        # ZooKeeper's supervisor cleans up too, but it has gone if ZooKeeper ended before we die.
+        work = self._work / f"node-{node}"
+        return NodeProcess(self._settings_of(node), self.directory, work, self._exited, cleanup=self._work)
 
     def _watch(self, what: str, log: str, ended: Coroutine[Any, Any, str]) -> None:
         self._watches.append(asyncio.create_task(self._watch_end(what, log, ended), name=f"watch: {what}"))
@@ -122,12 +182,17 @@ class ProcessCluster(ObservedCluster):
     async def _watch_end(self, what: str, log: str, ended: Coroutine[Any, Any, str]) -> None:
         """What waits for something that has ended would wait for ever: our session is closed instead, and says why."""
         how = await ended
-        if self._stopped or self._failure is not None:
-            return
-        self._failure = EnvironmentFailure(f"{what}: {how}", where=str(self.directory / "logs" / log))
-        self._failing.set()
-        if self._admin is not None:
+        self.export_logs()
+        if self._fail(f"{what}: {how}", self.directory / "logs" / log) and self._admin is not None:
             await self._admin.close()
+
+    def _fail(self, what: str, where: Path) -> bool:
+        """Nothing can be done any more; whether this is why."""
+        if self._stopped or self._failure is not None:
+            return False
+        self._failure = EnvironmentFailure(what, where=str(where))
+        self._failing.set()
+        return True
 
     async def unless_failed(self, work: Coroutine[Any, Any, T]) -> T:
         """`work`, which is cancelled when something ends by itself that nothing can be done without (a node can). Raises
@@ -146,10 +211,10 @@ class ProcessCluster(ObservedCluster):
         return tuple(range(self.settings.nodes))
 
     def _settings_of(self, node: int) -> NodeSettings:
-        assert self._zookeeper is not None and self._links is not None
+        assert self._links is not None
         return NodeSettings(
             node_id=node,
-            zookeeper=str(self._zookeeper.address),
+            zookeeper=",".join(map(str, self._links.to_zookeeper(node))),
             listen=self._links.listen(node),
             session_timeout_ms=self.settings.session_timeout_ms,
             selectors=self.settings.selectors,
@@ -159,6 +224,7 @@ class ProcessCluster(ObservedCluster):
             plugins=self.settings.plugins,
             plugin_limit_s=stretched(self.settings.plugin_limit_s),
             mutant=self.settings.mutant,
+            kafka_compat=tuple(self.settings.kafka_compat),
             seed=self.settings.seed,
             run_start=self.run_start.encode(),
         )
@@ -180,8 +246,19 @@ class ProcessCluster(ObservedCluster):
         self._check()
         return self._admin.session
 
+    @property
+    def lost(self) -> EnvironmentFailure | None:
+        """Why there is nothing to work with; None: there is."""
+        if self._failure is None and self._zookeeper is not None and not self._stopped:
+            for server in self._zookeeper.servers.values():
+                if (state := server.process_state()) in ("T", None):
+                    how = "has ended" if state is None else "was stopped, and stands still"
+                    return EnvironmentFailure(f"ZooKeeper {how}", where=str(server.log))
+        return self._failure
+
     def _check(self) -> None:
         if self._failure is not None:
+            self.told = True
             raise EnvironmentFailure(self._failure.what, where=self._failure.where)
 
     async def renew_admin(self) -> None:
@@ -190,7 +267,7 @@ class ProcessCluster(ObservedCluster):
         await self._admin.renew()
 
     @property
-    def zookeeper(self) -> ZooKeeper:
+    def zookeeper(self) -> Ensemble:
         if self._zookeeper is None:
             raise EnvironmentFailure("the cluster has no ZooKeeper: it was not started, or has been stopped")
         return self._zookeeper
@@ -207,12 +284,38 @@ class ProcessCluster(ObservedCluster):
             raise EnvironmentFailure("the cluster has no relays: it was not started, or has been stopped")
         return self._relays
 
-    def process(self, node: int) -> NodeProcess:
+    def process(self, node: int) -> SupervisedNode:
         if (found := self._nodes.get(node)) is None:
             raise unknown_node(node, self.nodes)
         return found
 
     # --- processes
+
+    async def add_node(self) -> int:
+        node = self._new_node()
+        await self.links.add(node, self.relays.addresses[node])
+        await self._introduce(node)
+        self._nodes[node] = self._new_process(node)
+        await self.restart(node)
+        return node
+
+    async def _introduce(self, node: int) -> None:
+        """Those that are there learn how they reach one that joins."""
+        for process in self._nodes.values():
+            if isinstance(process, NodeProcess):
+                process.links = self.links.map_for(process.node)
+        await gather_all([self._tell_of(node, other) for other in self.running])
+
+    async def _tell_of(self, node: int, other: int) -> None:
+        """One that starts at this moment answers when it does, and has been started with the links perhaps."""
+        for plane, link in self.links.towards(other, node).items():
+            told = partial(self.process(other).ask, "link", timeout_s=scaled(ANSWER_S), node=str(node), plane=plane)
+
+            async def check(told: Callable[..., Awaitable[Any]] = told, address: str = str(link)) -> str | None:
+                gone = not self.process(other).alive
+                return None if gone or await told(address=address) is not None else "it does not answer"
+
+            await self.wait_until(f"node {other} is told of node {node}", check, timeout_s=scaled(TELL_S))
 
     async def kill(self, node: int) -> int:
         return await self.process(node).kill(scaled(10))
@@ -223,11 +326,18 @@ class ProcessCluster(ObservedCluster):
     async def stop_node(self, node: int) -> int:
         return await self.process(node).terminate(scaled(self.stop_s))
 
-    async def restart(self, node: int) -> None:
+    async def launch(self, node: int) -> None:
         process = self.process(node)
         if not process.alive:
             self.relays.begin(node)
-        await process.start(ready=self._registered)
+        await process.launch()
+
+    async def wait_ready(self, node: int) -> None:
+        await self.process(node).wait_ready(self.unready)
+
+    async def restart(self, node: int) -> None:
+        await self.launch(node)
+        await self.wait_ready(node)
 
     async def pause(self, node: int) -> None:
         await self.process(node).pause()
@@ -238,42 +348,19 @@ class ProcessCluster(ObservedCluster):
     def process_state(self, node: int) -> str | None:
         return self.process(node).state()
 
-    # --- Holds and Reports: what a node is told and answers on its control socket
-
-    async def status(self, node: int) -> NodeStatus | None:
-        answer = await self.process(node).ask("status", timeout_s=scaled(ANSWER_S))
-        if answer is None:
-            return None
-        return status_of(node, answer)
-
-    async def metadata(self, node: int) -> Mapping[str, Any] | None:
-        answer = await self.process(node).ask("metadata", timeout_s=scaled(ANSWER_S))
-        return None if answer is None else answer["metadata"]
-
-    async def hold(self, node: int, point: str) -> None:
-        await self._must(node, "hold", point=point)
-
-    async def release(self, node: int, point: str) -> None:
-        await self._must(node, "release", point=point)
-
-    async def _must(self, node: int, command: str, **arguments: str) -> None:
-        if await self.process(node).ask(command, timeout_s=scaled(ANSWER_S), **arguments) is None:
-            raise EnvironmentFailure(f"node {node} does not answer")
-
     # --- links and sessions
 
-    async def cut(self, source: str, target: str, plane: str) -> None:
-        await self.links.cut(source, target, plane)
+    async def impair(self, source: str, target: str, plane: str, toxic: Toxic) -> None:
+        await self.links.impair(source, target, plane, toxic)
+
+    async def restore(self, source: str, target: str, plane: str, toxic: Toxic) -> None:
+        await self.links.restore(source, target, plane, toxic)
 
     async def heal(self, source: str, target: str, plane: str) -> None:
         await self.links.heal(source, target, plane)
 
-    async def slow(self, source: str, target: str, plane: str, *, delay_ms: int) -> None:
-        await self.links.slow(source, target, plane, latency_ms=delay_ms)
-
     async def link_state(self, source: str, target: str, plane: str) -> LinkState:
-        toxics = await self.links.toxics(source, target, plane)
-        return LinkState(cut=is_cut(toxics), delay_ms=delay_ms(toxics))
+        return LinkState(toxics=await self.links.in_force(source, target, plane))
 
     async def reset(self, source: str, target: str, plane: str) -> None:
         await self.links.disable(source, target, plane)
@@ -288,17 +375,31 @@ class ProcessCluster(ObservedCluster):
 
     async def zookeeper_round_trip_us(self, node: int, *, limit_s: float) -> int | None:
         loop = asyncio.get_running_loop()
-        began_s = loop.time()
-        answer = await four_letter_word(self.links.address(str(node), ZOOKEEPER, "zk"), "srvr", limit_s)
-        return round((loop.time() - began_s) * 1e6) if answer else None
+
+        async def asked(proxy: Address) -> int | None:
+            began_s = loop.time()
+            answer = await four_letter_word(proxy, "srvr", limit_s)
+            return round((loop.time() - began_s) * 1e6) if answer else None
+
+        trips = await gather_all([asked(proxy) for proxy in self.links.to_zookeeper(node)])
+        return min((trip for trip in trips if trip is not None), default=None)
 
     def route(self, source: str, target: str) -> tuple[Transport, Address]:
         return SocketTransport(), self.links.address(source, target, "control")
 
+    def zookeeper_route(self, node: int) -> tuple[Transport, Address]:
+        """See capabilities.ZooKeeperBytes."""
+        return SocketTransport(), self.links.to_zookeeper(node)[0]
+
+    def client_address(self, node: int) -> Address:
+        """See capabilities.Clients."""
+        return self.links.address(CLIENT, str(node), "client")
+
     async def expire_session_server(self, node: int) -> int:
         if (session := self.session(node)) is None:
             raise EnvironmentFailure(f"node {node} has no session that could be closed")
-        await close_session(self.zookeeper.address, session.session_id, session.password, timeout_s=scaled(5))
+        server = await serving(self.zookeeper.addresses)
+        await close_session(server, session.session_id, session.password, timeout_s=scaled(5))
         return session.session_id
 
     def _exited(self, node: int, status: int) -> None:
@@ -323,33 +424,64 @@ class ProcessCluster(ObservedCluster):
             raise
 
     async def _stop(self, keep_log_in: Path | None) -> None:
+        """Raises what could not be ended; all the others have been."""
+        await end_all(
+            [partial(node.end, scaled(3)) for node in self._nodes.values()],
+            [self._watch_no_more],
+            [self._admin.close] if self._admin is not None else [],
+            [self.close_ways],
+            [partial(self._end_ground, keep_log_in)],
+        )
+
+    async def _watch_no_more(self) -> None:
+        for watch in self._watches:
+            watch.cancel()
+
+    async def _end_ground(self, keep_log_in: Path | None) -> None:
+        """Hands it on, if somebody takes it and it is as new; else it ends."""
+        self.export_logs()
+        if keep_log_in is not None and self._zookeeper is not None:
+            self.export_log(keep_log_in)
         try:
-            await gather_all([node.end(scaled(3)) for node in self._nodes.values()])
-            for watch in self._watches:
-                watch.cancel()
-            if self._admin is not None:
-                await self._admin.close()
+            self._handed_on = await self._hand_on()
         finally:
-            try:
-                if self._links is not None:
-                    await self._links.stop()
-                if self._relays is not None:
-                    await self._relays.stop()
-            finally:
-                try:
-                    if self._zookeeper is not None:
-                        await self._zookeeper.stop()
-                finally:
-                    if self._zookeeper is not None and keep_log_in is not None:
-                        self._zookeeper.take_log(keep_log_in)
-                    shutil.rmtree(self._work, ignore_errors=True)
+            if not self._handed_on:
+                await end_all(
+                    [self._links.stop] if self._links is not None else [],
+                    [self._relays.stop] if self._relays is not None else [],
+                    [self._zookeeper.stop] if self._zookeeper is not None else [],
+                    [partial(self._clear, keep_log_in)],
+                )
 
+    async def _hand_on(self) -> bool:
+        """Whether it is somebody else's now: nothing that is asked of this cluster from then on is about it."""
+        started = self._zookeeper is not None and self._relays is not None and self._links is not None
+        if self._grounds is None or not started:
+            return False
+        made_of = (self.settings.zookeeper_image, self._choices, self.zookeeper, self.relays, self.links, self._work)
+        if not await self._grounds.give(self._ground or Ground(*made_of), self.directory / "logs"):
+            return False
+        self._ground = self._zookeeper = self._relays = self._links = None
+        return True
 
-def _new_directory() -> Path:
-    """Removed by `stop`, or by ZooKeeper's supervisor if we die; before that one runs, `kcontroller gc` finds it."""
-    directory = short_temporary() / temporary_name()
-    try:
-        directory.mkdir(mode=0o700)
-    except OSError as bad:
-        raise EnvironmentFailure(f"no temporary directory could be made: {bad}", where=str(directory)) from None
-    return directory
+    def export_log(self, to: Path) -> None:
+        """ZooKeeper's transaction log, of this cluster's time; what others stand on now was exported at its end."""
+        if not self._handed_on:
+            self.zookeeper.export_log(to, self.log_since)
+
+    @property
+    def log_since(self) -> LogPlace | None:
+        """Where in ZooKeeper's transaction log this cluster begins; None: with the log."""
+        return None if self._ground is None else self._ground.since
+
+    def export_logs(self) -> None:
+        """Those of what was taken over are in `directory` too, as they are now."""
+        if self._ground is not None:
+            self._ground.export_logs(self.directory / "logs")
+
+    async def _clear(self, keep_log_in: Path | None) -> None:
+        try:
+            if self._zookeeper is not None and keep_log_in is not None and self._ground is None:
+                self._zookeeper.take_log(keep_log_in)
+        finally:
+            shutil.rmtree(self._work, ignore_errors=True)

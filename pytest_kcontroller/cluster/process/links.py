@@ -1,130 +1,154 @@
 """Links: one proxy per (source, target, plane), all in one toxiproxy server outside this process.
 
+Clients outside share one link to each node, whose source is `client`: a node tells them its address, never its own.
+
 Proxies listen on `127.<plane>.<source>.<target>`, so that a list of connections shows which link each one is. Nodes are
 given their proxies' addresses at their start and know no others: a fault on a link cannot be bypassed.
+
+Where ZooKeeper is an ensemble, a node's link to it has a strand to each server, a proxy each: whatever is done to the link
+is done to all of them, and `zookeeper-2` as target means that to one server.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.util
 import itertools
-import json
-import os
-import shlex
-import shutil
-import socket
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Self
 
-from pytest_kcontroller.cluster.children.patience import Patience
-from pytest_kcontroller.cluster.children.processes import Supervised
+from pytest_kcontroller.cluster.contract import CLIENT, ZOOKEEPER
+from pytest_kcontroller.cluster.process.on_proxies import OnProxies
+from pytest_kcontroller.cluster.process.proxy_server import Serving, find_server
 from pytest_kcontroller.cluster.process.shared_proxies import prefix
+from pytest_kcontroller.cluster.process.toxiproxy_client import ToxiproxyClient
 from pytest_kcontroller.cluster.timing import scaled
-from pytest_kcontroller.errors import EnvironmentFailure, MissingExtraError, StartError
+from pytest_kcontroller.cluster.zookeeper.seats import HeldPort
+from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.model.toxics import Direction, Toxic, cut_toxics, same
 
-ZOOKEEPER = "zookeeper"
-PLANES = {"zk": 1, "control": 2}
-ZOOKEEPER_OCTET = 250
-START_S = 15.0
-HTTP_S = 10.0
-"""A request to the proxy server; the real one answers when a toxic is in effect, and hangs when it cannot be."""
-POLL_S = 0.02
+PLANES = {"zk": 1, "control": 2, "client": 4}
+OCTETS = {ZOOKEEPER: 250, CLIENT: 251, f"{ZOOKEEPER}-1": 252, f"{ZOOKEEPER}-2": 253, f"{ZOOKEEPER}-3": 254}
+"""Of the ends that are no nodes."""
 
-STREAMS = ("upstream", "downstream")
 Link = tuple[str, str, str]
-Direction = Literal["both", "upstream", "downstream"]
-"""`upstream`: what the source says to the target; `downstream`: what it hears from it (toxiproxy's words)."""
-T = TypeVar("T")
 _shared = itertools.count()
-
-
-class ToxiproxyClient:
-    """One toxiproxy server's HTTP API. toxiproxy-python keeps the server's address in its classes, so two servers in one
-    process are impossible with it, and its calls have no time limit."""
-
-    def __init__(self, url: str) -> None:
-        """Raises MissingExtraError."""
-        try:
-            import requests
-        except ImportError:
-            raise MissingExtraError("the proxies between nodes", "toxiproxy") from None
-        self.url, self._broken = url.rstrip("/"), requests.RequestException
-        self._http = requests.Session()
-        self._http.trust_env = False  # a proxy of the environment is not for the loopback
-
-    def call(self, method: str, path: str, body: object | None = None) -> Any:
-        """The decoded answer, None for an empty one. Raises EnvironmentFailure with the server's own words."""
-        try:
-            answer = self._http.request(method, self.url + path, json=body, timeout=scaled(HTTP_S))
-        except self._broken as broken:
-            raise EnvironmentFailure(
-                f"no answer from toxiproxy: {broken}", where=f"{method} {self.url}{path}"
-            ) from None
-        if answer.status_code >= 400:
-            raise EnvironmentFailure(f"toxiproxy: {answer.text.strip()}", where=f"{method} {self.url}{path}")
-        return answer.json() if answer.content else None
-
-    def close(self) -> None:
-        self._http.close()
 
 
 class Links:
     """The proxies of one cluster; made by `start`, ended by `stop`."""
 
-    def __init__(self, nodes: tuple[int, ...], client: ToxiproxyClient, process: Supervised | None) -> None:
-        self._nodes, self._client, self._process = nodes, client, process
+    def __init__(
+        self,
+        zookeeper: Mapping[int, Sequence[Address]],
+        client: ToxiproxyClient,
+        process: Serving | None,
+        *,
+        by_name: bool,
+    ) -> None:
+        self._zookeeper, self._client, self._process, self._by_name = dict(zookeeper), client, process, by_name
         self._addresses: dict[Link, Address] = {}
-        self._sockets: dict[int, socket.socket] = {}
-        self._ports: dict[int, int] = {}
+        self._held: list[HeldPort] = []
+        self._ports: dict[tuple[int, str], int] = {}
+        """By node and plane; without a port for clients they share the nodes'."""
         # On a server that others use too, and after a run of ours that was killed, a bare name may be taken.
         self._prefix = "" if process is not None else prefix(next(_shared))
-        self._changes = asyncio.Lock()  # requests.Session is for one thread at a time
+        self._on = OnProxies(client)
 
     @classmethod
-    async def start(cls, zookeeper: Mapping[int, Address], *, log: Path) -> Self:
-        """KCONTROLLER_TOXIPROXY_URL, else what `start_server` starts. `zookeeper`: each node, and where its link to it ends.
+    async def start(cls, zookeeper: Mapping[int, Sequence[Address]], *, log: Path, by_name: bool = False) -> Self:
+        """On the server that proxy_server.py finds. `zookeeper`: each node, and where its link to it ends,
+        for each server.
 
-        A node's port is chosen here and kept free until the node asks for it with `listen`.
+        A node's port is chosen here and kept free until the node asks for it with `listen`. `by_name`: nodes can be told
+        where others are only by names that each resolves for itself, so all links between nodes that end at one node have
+        the same port; and clients, who cannot resolve these names, have a port of their own at each node.
 
-        Raises StartError, MissingExtraError.
+        Raises UsageError, StartError, MissingExtraError.
         """
-        url = os.environ.get("KCONTROLLER_TOXIPROXY_URL")
-        process = None
-        if url is None:
-            process, url = await start_server(log)
-        links = cls(tuple(zookeeper), ToxiproxyClient(url), process)
+        process, url = await find_server(log)
+        return await cls(zookeeper, ToxiproxyClient(url), process, by_name=by_name).made()
+
+    async def made(self) -> Self:
+        """With all proxies. Raises EnvironmentFailure; it is stopped then."""
         try:
-            for node in links._nodes:
-                links._reserve(node)
-            for link in links._all():
-                await links._create(link, zookeeper[int(link[0])])
+            for node in self._zookeeper:
+                self._reserve_all(node)
+            for link in self._all():
+                await self._create(link)
         except BaseException:
-            await links.stop()
+            await self.stop()
             raise
-        return links
+        return self
 
     def _all(self) -> list[Link]:
-        links: list[Link] = [(str(node), ZOOKEEPER, "zk") for node in self._nodes]
-        return links + [(str(a), str(b), "control") for a in self._nodes for b in self._nodes]
+        links = [strand for node in self._zookeeper for strand in self._to_zookeeper(node)]
+        links += [(str(a), str(b), "control") for a in self._zookeeper for b in self._zookeeper]
+        return links + [(CLIENT, str(node), "client") for node in self._zookeeper]
 
-    def _reserve(self, node: int) -> None:
-        """Holds a port that nobody else can be given by the system; a node with SO_REUSEADDR may still listen on it."""
-        held = socket.socket()
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        held.bind(("127.0.0.1", 0))
-        self._sockets[node], self._ports[node] = held, held.getsockname()[1]
+    def _to_zookeeper(self, node: int) -> dict[Link, Address]:
+        """Strand -> where it ends."""
+        ends = self._zookeeper[node]
+        names = [ZOOKEEPER] if len(ends) == 1 else [f"{ZOOKEEPER}-{server}" for server in range(1, len(ends) + 1)]
+        return {(str(node), name, "zk"): end for name, end in zip(names, ends, strict=True)}
 
-    async def _create(self, link: Link, zookeeper: Address) -> None:
-        target = link[1]
-        upstream = zookeeper if target == ZOOKEEPER else Address("127.0.0.1", self._ports[int(target)])
-        body = {"name": self._name(link), "listen": f"{_host(link)}:0", "upstream": str(upstream), "enabled": True}
-        made = await self._call("POST", "/proxies", body)
-        self._addresses[link] = Address.parse(made["listen"])
+    def _reserve_all(self, node: int) -> None:
+        for plane in ("control", "client") if self._by_name else ("control",):
+            self._reserve((node, plane))
+
+    def _reserve(self, end: tuple[int, str]) -> None:
+        held = HeldPort()
+        self._held.append(held)
+        self._ports[end] = held.number
+
+    def _port(self, node: int, plane: str) -> int:
+        return self._ports.get((node, plane)) or self._ports[node, "control"]
+
+    async def add(self, node: int, zookeeper: Sequence[Address]) -> None:
+        """The links of a node that joins, as in `start`."""
+        await self.use({**self._zookeeper, node: zookeeper})
+
+    async def use(self, zookeeper: Mapping[int, Sequence[Address]]) -> None:
+        """The links of these nodes, as in `start`, and no others: what is there for others is kept until it is used."""
+        self._zookeeper = dict(zookeeper)
+        for node in self._zookeeper:
+            if (node, "control") not in self._ports:
+                self._reserve_all(node)
+        for link in self._all():
+            if link not in self._addresses:
+                await self._create(link)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the server is one of our own, and runs."""
+        return self._process is not None and self._process.returncode is None
+
+    async def renew(self) -> None:
+        """Every proxy is as it was made. Raises EnvironmentFailure: one is not, or is not ours."""
+        await self._on.call("POST", "/reset")
+        proxies = await self._on.call("GET", "/proxies")
+        if proxies.keys() != {self._name(link) for link in self._addresses}:
+            raise EnvironmentFailure("the proxies are others than were made", where=self._client.shown)
+        for link, address in self._addresses.items():
+            now = proxies[self._name(link)]
+            if not now["enabled"] or now["toxics"] or Address.parse(now["listen"]) != address:
+                raise EnvironmentFailure(f"the proxy {now['name']} is not as it was made", where=self._client.shown)
+
+    async def _create(self, link: Link) -> None:
+        source, target, plane = link
+        end = self._to_zookeeper(int(source))[link] if plane == "zk" else Address.parse(self.listen(int(target), plane))
+        made = await self._on.create(self._name(link), listen=self._listen_at(link, end), upstream=end)
+        self._addresses[link] = self._reached_at(link, made)
+
+    def _listen_at(self, link: Link, end: Address) -> str:
+        """HOST:PORT for the link's proxy; 0: any."""
+        return f"{_host(link)}:{end.port if self._by_name and link[2] == 'control' else 0}"
+
+    def _reached_at(self, link: Link, listening: Address) -> Address:
+        """Where the link is used whose proxy listens there."""
+        return listening
 
     async def wait_ended(self) -> str:
         """How, once our server has; somebody else's is not watched."""
@@ -133,182 +157,114 @@ class Links:
         assert self._process is not None
         return f"their process ended with status {await self._process.wait()}"
 
-    def listen(self, node: int) -> str:
+    def listen(self, node: int, plane: str = "control") -> str:
         """HOST:PORT that the node is to listen on. The port stays bound here (not listening), so that it stays free for
         the node's next start too."""
-        return f"127.0.0.1:{self._ports[node]}"
+        return f"127.0.0.1:{self._port(node, plane)}"
 
     def map_for(self, node: int) -> dict[str, str]:
-        """NodeSettings.links of a node."""
+        """NodeSettings.links of a node: its own, and those of clients, which it tells them."""
         return {
             f"{target}/{plane}": str(address)
-            for (source, target, plane), address in self._addresses.items()
-            if source == str(node)
+            for (source, target, plane), address in self._used()
+            if source in (str(node), CLIENT)
         }
 
+    def towards(self, source: int, target: int) -> dict[str, Address]:
+        """Plane -> what node `source` is to know of node `target`: its own way there, and that of clients."""
+        control = self.address(str(source), str(target), "control")
+        return {"control": control, "client": self.address(CLIENT, str(target), "client")}
+
     def address(self, source: str, target: str, plane: str) -> Address:
-        """Where the link's proxy listens."""
-        return self._addresses[self._known(source, target, plane)]
+        """Where the link's proxy listens; that of one strand, if it has several."""
+        return self._addresses[self.strands(source, target, plane)[0]]
+
+    def to_zookeeper(self, node: int) -> tuple[Address, ...]:
+        """Where the proxies between a node and each of ZooKeeper's servers listen."""
+        return tuple(self._addresses[strand] for strand in self.strands(str(node), ZOOKEEPER, "zk"))
 
     @property
     def addresses(self) -> tuple[Address, ...]:
         """Where the proxies listen, sorted: what a node's connections may end at."""
-        return tuple(sorted(self._addresses.values()))
+        return tuple(sorted(address for _, address in self._used()))
+
+    def _used(self) -> list[tuple[Link, Address]]:
+        return [(link, self._addresses[link]) for link in self._all() if link in self._addresses]
+
+    async def impair(self, source: str, target: str, plane: str, toxic: Toxic) -> None:
+        """See contract.Links."""
+        for strand in self.strands(source, target, plane):
+            await self._on.impair(self._name(strand), toxic)
+
+    async def restore(self, source: str, target: str, plane: str, toxic: Toxic) -> None:
+        """See contract.Links. Connections that a `timeout` was on are closed (toxiproxy's rule)."""
+        for strand in self.strands(source, target, plane):
+            await self._on.restore(self._name(strand), toxic)
 
     async def cut(self, source: str, target: str, plane: str, *, direction: Direction = "both") -> None:
         """Nothing passes, and connections stay open: how a network looks when packets vanish. Again is no error."""
-        await self._add(self._known(source, target, plane), "cut", direction, "timeout", timeout=0)
-
-    async def slow(
-        self,
-        source: str,
-        target: str,
-        plane: str,
-        *,
-        latency_ms: int,
-        direction: Direction = "both",
-    ) -> None:
-        """Each chunk is late by `latency_ms`, in each direction named. Again: the new values count."""
-        link = self._known(source, target, plane)
-        await self._add(link, "slow", direction, "latency", latency=latency_ms)
-
-    async def reset(self, source: str, target: str, plane: str, *, direction: Direction = "both") -> None:
-        """A connection ends as soon as something is said in a direction named, until `heal`: with RST if it was made
-        after this call, with FIN if before (toxiproxy's rule)."""
-        await self._add(self._known(source, target, plane), "reset", direction, "reset_peer", timeout=0)
+        for toxic in cut_toxics(direction):
+            await self.impair(source, target, plane, toxic)
 
     async def disable(self, source: str, target: str, plane: str) -> None:
         """Open connections are closed, new ones are refused, until `enable` or `heal`."""
-        await self._call("POST", self._path(self._known(source, target, plane)), {"enabled": False})
+        for strand in self.strands(source, target, plane):
+            await self._on.enable(self._name(strand), False)
 
     async def enable(self, source: str, target: str, plane: str) -> None:
         """Takes `disable` back; toxics stay as they are."""
-        await self._call("POST", self._path(self._known(source, target, plane)), {"enabled": True})
+        for strand in self.strands(source, target, plane):
+            await self._on.enable(self._name(strand), True)
 
     async def heal(self, source: str, target: str, plane: str) -> None:
         """Takes every toxic away and enables the proxy. Connections that were cut are closed (toxiproxy's rule)."""
-        link = self._known(source, target, plane)
-        for toxic in await self._call("GET", f"{self._path(link)}/toxics"):
-            await self._call("DELETE", f"{self._path(link)}/toxics/{toxic['name']}")
-        await self._call("POST", self._path(link), {"enabled": True})
+        for strand in self.strands(source, target, plane):
+            await self._on.heal(self._name(strand))
 
     async def toxics(self, source: str, target: str, plane: str) -> list[dict[str, Any]]:
-        """What the proxy server itself says is in effect."""
-        found: list[dict[str, Any]] = await self._call(
-            "GET", f"{self._path(self._known(source, target, plane))}/toxics"
-        )
-        return found
+        """What the proxy server itself says is in effect; of a strand."""
+        (strand,) = self.strands(source, target, plane)
+        return await self._on.toxics(self._name(strand))
 
-    async def _add(self, link: Link, what: str, direction: Direction, kind: str, **attributes: int) -> None:
-        there = {toxic["name"] for toxic in await self._call("GET", f"{self._path(link)}/toxics")}
-        for stream in STREAMS if direction == "both" else (direction,):
-            name = f"{what}-{stream}"
-            if name in there:
-                await self._call("POST", f"{self._path(link)}/toxics/{name}", {"attributes": attributes})
-            else:
-                body = {"name": name, "type": kind, "stream": stream, "attributes": attributes}
-                await self._call("POST", f"{self._path(link)}/toxics", body)
+    async def in_force(self, source: str, target: str, plane: str) -> tuple[Toxic, ...]:
+        """Of `toxics` those that are on every connection, over all strands."""
+        found = [await self._on_all_connections(strand) for strand in self.strands(source, target, plane)]
+        return tuple(toxic for toxic in found[0] if all(same(others, toxic) for others in found))
+
+    async def _on_all_connections(self, strand: Link) -> list[Toxic]:
+        there = [toxic for toxic in await self.toxics(*strand) if toxic["toxicity"] == 1]
+        return [Toxic(toxic["type"], toxic["stream"], toxic["attributes"]) for toxic in there]
 
     def _name(self, link: Link) -> str:
         return self._prefix + "-".join(link)
 
-    def _path(self, link: Link) -> str:
-        return f"/proxies/{self._name(link)}"
-
-    def _known(self, source: str, target: str, plane: str) -> Link:
+    def strands(self, source: str, target: str, plane: str) -> tuple[Link, ...]:
+        """The link itself, if it has one; to an ensemble that to each server. Raises EnvironmentFailure: there is none."""
         link = (source, target, plane)
-        if link not in self._addresses:
+        to_ensemble = (
+            tuple(self._to_zookeeper(int(source))) if link[1:] == (ZOOKEEPER, "zk") and source != CLIENT else ()
+        )
+        strands = (link,) if link in self._addresses else to_ensemble
+        if not strands or strands[0] not in self._addresses:
             raise EnvironmentFailure(f"there is no link from {source} to {target} on the plane {plane}")
-        return link
-
-    async def _call(self, method: str, path: str, body: object | None = None) -> Any:
-        async with self._changes:
-            return await _in_thread(lambda: self._client.call(method, path, body))
+        return strands
 
     async def stop(self) -> None:
         """Ends the server that was started here, or deletes the proxies from one that was not. Idempotent."""
-        for held in self._sockets.values():
-            held.close()
-        self._sockets.clear()
+        for held in self._held:
+            held.release()
+        self._held.clear()
         if self._process is not None:
             await self._process.stop(scaled(2))
         else:
             with contextlib.suppress(EnvironmentFailure):  # the server is gone, and its proxies with it
                 for link in list(self._addresses):
-                    await self._call("DELETE", self._path(link))
+                    await self._on.delete(self._name(link))
         self._addresses.clear()
         self._client.close()
 
 
-def is_cut(toxics: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a link with these toxics passes nothing, in either direction, and goes on to do so."""
-    return set(STREAMS) <= {toxic["stream"] for toxic in toxics if _is(toxic, "timeout", timeout=0)}
-
-
-def delay_ms(toxics: Sequence[Mapping[str, Any]]) -> float:
-    """How late everything is on a link with these toxics, in each direction."""
-    late = {
-        stream: sum(
-            toxic["attributes"]["latency"] for toxic in toxics if toxic["stream"] == stream and _is(toxic, "latency")
-        )
-        for stream in STREAMS
-    }
-    return float(min(late.values()))
-
-
-def _is(toxic: Mapping[str, Any], kind: str, **attributes: int) -> bool:
-    """For every connection."""
-    return bool(toxic["type"] == kind and toxic["toxicity"] == 1 and attributes.items() <= toxic["attributes"].items())
-
-
-async def start_server(log: Path) -> tuple[Supervised, str]:
-    """A toxiproxy server of our own and its URL: `toxiproxy-server` from the path, else the embedded one.
-
-    Raises StartError, and MissingExtraError if the embedded one cannot run here.
-    """
-    if (binary := shutil.which("toxiproxy-server")) is not None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        command = [binary, "-host", "127.0.0.1", "-port", str(port)]
-    else:
-        if importlib.util.find_spec("aiohttp") is None:
-            raise MissingExtraError("the embedded toxiproxy", "toxiproxy")
-        port = 0
-        command = [sys.executable, "-m", "pytest_kcontroller.cluster.toxiproxy", "--port", "0"]
-    process = await Supervised.start("toxiproxy", command, log=log)
-    patience, by_hand = Patience(scaled(START_S), process.pid), shlex.join(command)
-    while patience.left_s:
-        if process.returncode is not None:
-            phase = f"it ended with status {process.returncode}"
-            raise StartError("toxiproxy", phase=phase, seconds=patience.seconds, log=log, command=by_hand)
-        if (url := await _ready(log, port)) is not None:
-            return process, url
-        await asyncio.sleep(POLL_S)
-    await process.kill()
-    raise StartError("toxiproxy", phase="no answer", seconds=patience.seconds, log=log, command=by_hand)
-
-
-async def _ready(log: Path, port: int) -> str | None:
-    """The URL once it answers: the embedded server prints its address, the real one is asked at its port."""
-    if port == 0:
-        for line in log.read_text(errors="replace").splitlines():
-            if line.startswith('{"ready"'):
-                return f"http://{json.loads(line)['address']}"
-        return None
-    url = f"http://127.0.0.1:{port}"
-    try:
-        await _in_thread(lambda: ToxiproxyClient(url).call("GET", "/version"))
-    except EnvironmentFailure:
-        return None
-    return url
-
-
-async def _in_thread(work: Callable[[], T]) -> T:
-    return await asyncio.get_running_loop().run_in_executor(None, work)
-
-
 def _host(link: Link) -> str:
     source, target, plane = link
-    last = ZOOKEEPER_OCTET if target == ZOOKEEPER else int(target) + 1
-    return f"127.{PLANES[plane]}.{int(source) + 1}.{last}"
+    ends = [OCTETS[end] if end in OCTETS else int(end) + 1 for end in (source, target)]
+    return f"127.{PLANES[plane]}.{ends[0]}.{ends[1]}"

@@ -6,13 +6,15 @@ import asyncio
 import contextlib
 import os
 import shlex
+import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import psutil
 
@@ -20,7 +22,7 @@ from pytest_kcontroller.cluster.children.patience import Patience
 from pytest_kcontroller.cluster.children.processes import Supervised, temporary_name
 from pytest_kcontroller.cluster.misuse import not_running, running_already
 from pytest_kcontroller.cluster.timing import scaled
-from pytest_kcontroller.errors import EnvironmentFailure, StartError
+from pytest_kcontroller.errors import EnvironmentFailure, StartError, UsageError
 from pytest_kcontroller.node.control import LONGEST_PATH, ControlClient, ControlError
 from pytest_kcontroller.node.settings import NodeSettings
 from pytest_kcontroller.plugin.manager import child_environment
@@ -39,24 +41,50 @@ def short_temporary() -> Path:
     return usual if len(os.fsencode(longest)) <= LONGEST_PATH or not Path("/tmp").is_dir() else Path("/tmp")
 
 
-class NodeProcess:
-    """`work` is the node's own directory, `run` the run's; every start writes history and log files of its own, so that
-    what a killed predecessor left stays as it was. `cleanup` (default: `work`) is removed if our process dies."""
+def new_directory() -> Path:
+    """Removed by its cluster's stop, or by ZooKeeper's supervisor if we die; before that `kcontroller gc` finds it."""
+    directory = short_temporary() / temporary_name()
+    try:
+        directory.mkdir(mode=0o700)
+    except OSError as bad:
+        raise EnvironmentFailure(f"no temporary directory could be made: {bad}", where=str(directory)) from None
+    return directory
+
+
+class Child(Protocol):
+    """A node's process; `pid` None: it has ended before it could be seen."""
+
+    @property
+    def pid(self) -> int | None: ...
+    @property
+    def returncode(self) -> int | None: ...
+    async def wait(self) -> int: ...
+
+
+class SupervisedNode(ABC):
+    """One process that is a node, whatever program it runs; `stop_signal` asks it to end.
+
+    `work` is the node's own directory, `run` the run's; every start writes files of its own there, so that what a killed
+    predecessor left stays as it was. `cleanup` (default: `work`) is removed if our process dies, `exited(node, status)`
+    called when the node's has ended."""
+
+    stop_signal = signal.SIGTERM
 
     def __init__(
         self,
-        settings: NodeSettings,
+        node: int,
         run: Path,
         work: Path,
         exited: Callable[[int, int], None],
         *,
+        start_s: float,
         cleanup: Path | None = None,
     ) -> None:
-        self.node = settings.node_id
+        """`start_s`: it is ready within that time, unscaled."""
+        self.node = node
         self._cleanup = work if cleanup is None else cleanup
-        self._run, self._work, self._exited = run, work, exited
-        self._settings = replace(settings, directory=str(work), control=str(work / "control"))
-        self._process: Supervised | None = None
+        self._run, self._work, self._exited, self._start_s = run, work, exited, start_s
+        self._process: Child | None = None
         self._watch: asyncio.Task[None] | None = None
         self._starts = 0
         self._paused = False
@@ -71,10 +99,6 @@ class NodeProcess:
         return self._process.pid if self._process is not None and self.alive else None
 
     @property
-    def settings_file(self) -> Path:
-        return self._run / "logs" / f"{self._name}.settings.json"
-
-    @property
     def log(self) -> Path:
         return self._run / "logs" / f"{self._name}.log"
 
@@ -82,17 +106,20 @@ class NodeProcess:
     def _name(self) -> str:
         return f"node-{self.node}" if self._starts <= 1 else f"node-{self.node}.{self._starts}"
 
-    async def start(self, *, ready: Callable[[int], Awaitable[str | None]]) -> None:
-        """Returns when `ready(node)` gives None. Raises StartError at once if the process ends before, or in time."""
+    async def launch(self) -> None:
+        """Starts its process; waits for nothing that it does. Raises UsageError: it runs."""
         if self.alive:
             raise running_already(self.node)
         self._starts += 1
         self._paused = False
-        history = self._run / "history" / f"{self._name}.jsonl"
-        replace(self._settings, history=str(history)).save(self.settings_file)
+        self._prepare()
         self._process = await self._spawn()
         self._watch = asyncio.create_task(self._observe_end(self._process), name=f"watch node {self.node}")
-        patience = Patience(scaled(START_S + self._settings.session_timeout_ms / 1000), self._process.pid)
+
+    async def wait_ready(self, ready: Callable[[int], Awaitable[str | None]]) -> None:
+        """Returns when `ready(node)` gives None. Raises StartError at once if the process ends before, or in time."""
+        assert self._process is not None
+        patience = Patience(scaled(self._start_s), self._process.pid)
         why: str | None = "it was not looked at"
         while self.alive:
             if not (left_s := patience.left_s):
@@ -105,18 +132,31 @@ class NodeProcess:
             await asyncio.sleep(POLL_S)
         raise self._start_error(f"it ended with status {self._process.returncode}", patience)
 
-    @property
-    def _command(self) -> list[str]:
-        return [sys.executable, "-m", "pytest_kcontroller.node", str(self.settings_file)]
+    @abstractmethod
+    def _prepare(self) -> None:
+        """Writes what the next start reads."""
 
-    async def _spawn(self) -> Supervised:
+    @property
+    @abstractmethod
+    def _command(self) -> list[str]: ...
+
+    @property
+    def _environment(self) -> Mapping[str, str]:
+        """Besides our own."""
+        return {}
+
+    _is_ours: ClassVar[bool] = False
+    """See Supervised.start."""
+
+    async def _spawn(self) -> Child:
         return await Supervised.start(
             f"node {self.node}",
             self._command,
             log=self.log,
             cwd=self._work,
-            env=child_environment(),
+            env=self._environment,
             cleanup=[self._cleanup],
+            is_ours=self._is_ours,
         )
 
     def _start_error(self, phase: str, patience: Patience) -> StartError:
@@ -124,12 +164,50 @@ class NodeProcess:
             f"node {self.node}",
             phase=phase,
             seconds=patience.seconds,
-            log=self.log,
-            command=shlex.join(self._command),
+            log=self._telling_log,
+            command=self._by_hand,
+            hint=self._way_out,
         )
 
-    async def _observe_end(self, process: Supervised) -> None:
+    @property
+    def _by_hand(self) -> str:
+        """How a person starts it; empty: it cannot be."""
+        return shlex.join(self._command)
+
+    @property
+    def _way_out(self) -> str:
+        """What to do if it has not started, if that is known."""
+        return ""
+
+    @property
+    def _telling_log(self) -> Path:
+        """The one that may say why it did not start."""
+        return self.log
+
+    async def _observe_end(self, process: Child) -> None:
         self._exited(self.node, await process.wait())
+
+    # --- its disk
+
+    @property
+    def data(self) -> Path:
+        """What it keeps is below."""
+        return self._work
+
+    def files(self) -> dict[str, int]:
+        """Name -> bytes, of all below `data`; sockets are none."""
+        found = sorted(path for path in self.data.rglob("*") if path.is_file() and not path.is_symlink())
+        return {str(path.relative_to(self.data)): path.stat().st_size for path in found}
+
+    def wipe(self) -> None:
+        """Raises UsageError: its process runs."""
+        if self.alive:
+            raise UsageError(f"node {self.node} runs, so its disk cannot be wiped", hint="kill it first")
+        for path in list(self.data.iterdir()) if self.data.is_dir() else []:
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
 
     # --- signals
 
@@ -139,11 +217,11 @@ class NodeProcess:
 
     async def terminate(self, timeout_s: float) -> int:
         """SIGTERM, to which a node answers with a controlled shutdown; as `kill`."""
-        return await self._end_by(signal.SIGTERM, timeout_s)
+        return await self._end_by(self.stop_signal, timeout_s)
 
     def ask_to_end(self) -> None:
         """SIGTERM; waits for nothing. Raises EnvironmentFailure."""
-        self._signal(signal.SIGTERM)
+        self._signal(self.stop_signal)
 
     async def pause(self) -> None:
         """SIGSTOP; returns when the process has stopped, which takes a while where others have the cores."""
@@ -189,14 +267,8 @@ class NodeProcess:
             return None
 
     async def ask(self, command: str, *, timeout_s: float, **arguments: str) -> dict[str, Any] | None:
-        """The answer on the control socket; None: none came (ended, paused, too busy)."""
-        if not self.alive or self._paused:
-            return None
-        client = ControlClient(self._work / "control", timeout_s=timeout_s)
-        try:
-            return await client.send({"cmd": command, **arguments})
-        except ControlError:
-            return None
+        """The answer on its control socket; None: none came, or it has none."""
+        return None
 
     def _signal(self, number: signal.Signals) -> None:
         if (pid := self.pid) is None:
@@ -217,3 +289,57 @@ class NodeProcess:
             ) from None
         status = self._process.returncode
         return status if status is not None else 0
+
+
+class NodeProcess(SupervisedNode):
+    """A node of ours, with a control socket and a history."""
+
+    _is_ours = True
+
+    def __init__(
+        self,
+        settings: NodeSettings,
+        run: Path,
+        work: Path,
+        exited: Callable[[int, int], None],
+        *,
+        cleanup: Path | None = None,
+    ) -> None:
+        start_s = START_S + settings.session_timeout_ms / 1000
+        super().__init__(settings.node_id, run, work, exited, start_s=start_s, cleanup=cleanup)
+        self._settings = replace(settings, directory=str(work), control=str(work / "control"))
+
+    @property
+    def links(self) -> Mapping[str, str]:
+        """NodeSettings.links, of its next start."""
+        return self._settings.links
+
+    @links.setter
+    def links(self, links: Mapping[str, str]) -> None:
+        self._settings = replace(self._settings, links=links)
+
+    @property
+    def settings_file(self) -> Path:
+        return self._run / "logs" / f"{self._name}.settings.json"
+
+    def _prepare(self) -> None:
+        history = self._run / "history" / f"{self._name}.jsonl"
+        replace(self._settings, history=str(history)).save(self.settings_file)
+
+    @property
+    def _command(self) -> list[str]:
+        return [sys.executable, "-m", "pytest_kcontroller.node", str(self.settings_file)]
+
+    @property
+    def _environment(self) -> Mapping[str, str]:
+        return child_environment()
+
+    async def ask(self, command: str, *, timeout_s: float, **arguments: str) -> dict[str, Any] | None:
+        """The answer on the control socket; None: none came (ended, paused, too busy)."""
+        if not self.alive or self._paused:
+            return None
+        client = ControlClient(self._work / "control", timeout_s=timeout_s)
+        try:
+            return await client.send({"cmd": command, **arguments})
+        except ControlError:
+            return None

@@ -1,13 +1,17 @@
-"""One relay per node to ZooKeeper, and what it hears: `python -m [this module] HOST:PORT 0,1,2 FILE`.
+"""One relay per node to each server of ZooKeeper, and what it hears.
+
+    python -m [this module] HOST:PORT[,...] 0,1,2 FILE [HOST]
 
 A process of its own, because a harness that is busy (a test's own work, a large tree that is decoded) must not hold up the
-nodes' pings. FILE gets JSON lines: first `{"listening": [HOST:PORT, ...]}`, in the order of the nodes, then per connection
+nodes' pings. They listen on HOST, else on the loopback. FILE gets JSON lines: first
+`{"listening": [[HOST:PORT, ...], ...]}`, for each node in order its relay to each server, then per connection
 
+    {"node": 0, "connection": 7, "opened": true}
     {"node": 0, "connection": 7, "session": "0x...", "password": "<hex>", "timeout_ms": 3000}   granted, or resumed
     {"node": 0, "connection": 7, "refused": true}                                               that session has ended
     {"node": 0, "connection": 7, "closed": true}
 
-each before the node has the bytes that say so.
+those of a session before the node has the bytes that say so.
 """
 
 from __future__ import annotations
@@ -23,16 +27,17 @@ from pathlib import Path
 from typing import Any
 
 from pytest_kcontroller.cluster.zookeeper.handshake import Granted, Handshake
-from pytest_kcontroller.cluster.zookeeper.relay import Relay
+from pytest_kcontroller.cluster.zookeeper.relay import LOOPBACK, Relay, Witness
 from pytest_kcontroller.model.cluster import Address
 
 
-class SessionWitness:
+class SessionWitness(Witness):
     """See relay.Witness; `say` writes a line."""
 
     def __init__(self, say: Callable[..., None], node: int, connection: int) -> None:
         self._say = partial(say, node=node, connection=connection)
         self._handshake = Handshake()
+        self._say(opened=True)
 
     def hear(self, data: bytes) -> None:
         match self._handshake.hear(data):
@@ -49,7 +54,7 @@ class SessionWitness:
         self._say(closed=True)
 
 
-async def serve(zookeeper: Address, nodes: list[int], file: Path) -> None:
+async def serve(zookeeper: list[Address], nodes: list[int], file: Path, host: str) -> None:
     stop, connections = asyncio.Event(), itertools.count()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -58,18 +63,19 @@ async def serve(zookeeper: Address, nodes: list[int], file: Path) -> None:
         def say(**fields: Any) -> None:
             lines.write(json.dumps(fields) + "\n")
 
-        def relay(node: int) -> Relay:
-            return Relay(zookeeper, lambda: SessionWitness(say, node, next(connections)))
+        def relay(node: int, server: Address) -> Relay:
+            return Relay(server, lambda: SessionWitness(say, node, next(connections)), host=host)
 
-        relays = [relay(node) for node in nodes]
-        say(listening=[str(await each.start()) for each in relays])
+        relays = [[relay(node, server) for server in zookeeper] for node in nodes]
+        say(listening=[[str(await each.start()) for each in of_node] for of_node in relays])
         await stop.wait()
-        for each in relays:
+        for each in itertools.chain(*relays):
             await each.stop()
 
 
-def main(zookeeper: str, nodes: str, file: str) -> int:
-    asyncio.run(serve(Address.parse(zookeeper), [int(node) for node in nodes.split(",")], Path(file)))
+def main(zookeeper: str, nodes: str, file: str, host: str = LOOPBACK) -> int:
+    servers = [Address.parse(server) for server in zookeeper.split(",")]
+    asyncio.run(serve(servers, [int(node) for node in nodes.split(",")], Path(file), host))
     return 0
 
 

@@ -82,7 +82,7 @@ class Api:
         return web.Response(text=text, headers={"Content-Type": f"{JSON};charset=utf-8"})
 
     async def list(self, _: web.Request) -> web.Response:
-        return _answer({name: _proxy(proxy) for name, proxy in self.proxies.items()})
+        return _answer({name: _proxy(proxy) for name, proxy in sorted(self.proxies.items())})
 
     async def create(self, request: web.Request) -> web.Response:
         body = bodies.read(await _body(request), PROXY)

@@ -53,8 +53,15 @@ class End(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
         self.transport.pause_reading()
+        asyncio.get_running_loop().call_soon(self._stay_paused)
         if self._made is not None:
             self._made(self)
+
+    def _stay_paused(self) -> None:
+        """Python before 3.11.4 begins to read after `connection_made`, whatever that has said."""
+        if self.outgoing is None and not self.transport.is_closing():
+            self.transport.resume_reading()
+            self.transport.pause_reading()
 
     def data_received(self, data: bytes) -> None:
         assert self.outgoing is not None

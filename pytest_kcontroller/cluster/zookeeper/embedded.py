@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import shlex
-import socket
+import signal
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Self
 
 from pytest_kcontroller.cluster.children.processes import Supervised
+from pytest_kcontroller.cluster.class_data import ClassData
 from pytest_kcontroller.cluster.java import find_java, zookeeper_classpath
 from pytest_kcontroller.cluster.timing import scaled
+from pytest_kcontroller.cluster.zookeeper.seats import HeldPort, Seat
 from pytest_kcontroller.cluster.zookeeper.server import JVM_OPTIONS, MAX_SESSION_MS, SNAP_COUNT, TICK_MS, ZooKeeper
-from pytest_kcontroller.errors import EnvironmentFailure, StartError
+from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.cluster import Address
 
 STOP_S = 5.0
+TERMINATED = 128 + signal.SIGTERM
+"""The status of a JVM that a signal has ended in good order."""
 UTF_8 = {"LC_ALL": "C.UTF-8"}
 """A JVM takes the names of files in the encoding of its locale, and shows others as question marks."""
-PORT_TRIES = 5
+HEAP = "256m"
+"""A test's znodes are few."""
+_JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xms64m")
 
 _CONFIG = """\
 tickTime={tick_ms}
@@ -51,11 +59,35 @@ log4j.appender.out.layout.ConversionPattern=%d{ISO8601} %-5p %c{1} - %m%n
 
 
 class EmbeddedZooKeeper(ZooKeeper):
-    """One server; made by `start`."""
+    """One server; made and started by `start`, or made for an ensemble and launched with the others."""
 
-    def __init__(self, directory: Path, log_data: Path, process: Supervised, address: Address) -> None:
-        super().__init__(address, log_data / "version-2")
-        self.directory, self._process = directory, process
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        log: Path,
+        tick_ms: int = TICK_MS,
+        cleanup: Path | None = None,
+        txn_log: Path | None = None,
+        heap: str = HEAP,
+        seat: Seat | None = None,
+        config: Sequence[str] = (),
+        jvm: Sequence[str] = (),
+    ) -> None:
+        """See start. `seat`: in an ensemble; None: it is alone. Raises what find_java and zookeeper_classpath raise."""
+        java, classpath = find_java(), zookeeper_classpath()
+        self.directory = directory.absolute()
+        log_data = self.directory / "data" if txn_log is None else txn_log.absolute()
+        self._port = HeldPort()
+        super().__init__(Address("127.0.0.1", self._port.number), log_data / "version-2", log)
+        self._cleanup = cleanup or self.directory
+        self._process: Supervised | None = None
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self._classes = ClassData.of("zookeeper", java, classpath, self.directory)
+        self._config = self.directory / "zoo.cfg"
+        alone = _configuration(self.directory, log_data, self._port.number, tick_ms)
+        _write(self._config, alone + "".join(f"{line}\n" for line in config), seat)
+        self._java = [str(java), *_JVM, f"-Xmx{heap}", *jvm], _main(classpath, self.directory, self._config)
 
     @classmethod
     async def start(
@@ -66,68 +98,103 @@ class EmbeddedZooKeeper(ZooKeeper):
         tick_ms: int = TICK_MS,
         cleanup: Path | None = None,
         txn_log: Path | None = None,
+        heap: str = HEAP,
+        config: Sequence[str] = (),
+        jvm: Sequence[str] = (),
     ) -> Self:
         """Returns when the server answers `srvr`. `directory` is made if missing, and removed (or `cleanup` is, if it
         is given) if our process dies. The transaction log is written below `txn_log` if it is given: it outlives both.
+        `heap`: what the JVM may use, as -Xmx takes it. `config`: further lines of zoo.cfg, which win; `jvm`: options.
 
         Raises StartError (phase, seconds, last log lines, command), at once if the JVM ends; what find_java and
         zookeeper_classpath raise.
         """
-        java, classpath = find_java(), zookeeper_classpath()
-        directory = directory.absolute()
-        log_data = directory / "data" if txn_log is None else txn_log.absolute()
-        directory.mkdir(parents=True, exist_ok=True)
-        (directory / "log4j2.properties").write_text(_LOG4J, encoding="utf-8")
-        (directory / "log4j.properties").write_text(_LOG4J_1, encoding="utf-8")  # Debian's ZooKeeper has log4j 1.2
-        for attempt in range(PORT_TRIES):
-            mark = log.stat().st_size if log.exists() else 0
-            port = _free_port()
-            config = directory / "zoo.cfg"
-            text = _CONFIG.format(
-                tick_ms=tick_ms,
-                min_ms=2 * tick_ms,
-                max_ms=MAX_SESSION_MS,
-                snap_count=SNAP_COUNT,
-                data=_in_properties(directory / "data"),
-                log_data=_in_properties(log_data),
-                port=port,
-            )
-            config.write_text(text, encoding="latin-1")
-            command = _command(java, classpath, directory, config)
-            process = await Supervised.start(
-                "ZooKeeper", command, log=log, cwd=directory, env=UTF_8, cleanup=[cleanup or directory]
-            )
-            server = cls(directory, log_data, process, Address("127.0.0.1", port))
-            try:
-                await server._ready(log, shlex.join(command))
-            except StartError:
-                # A port that was free when we looked can be taken when the JVM binds it.
-                if attempt + 1 < PORT_TRIES and b"Address already in use" in log.read_bytes()[mark:]:
-                    continue
-                raise
-            except BaseException:
-                await process.kill()
-                raise
-            return server
-        raise AssertionError("the last attempt returns or raises")
+        made = partial(cls, directory, log=log, tick_ms=tick_ms, cleanup=cleanup, txn_log=txn_log, heap=heap)
+        server = made(config=config, jvm=jvm)
+        try:
+            await server.launch()
+            await server.wait_serving()
+        except BaseException:
+            await server.kill()
+            server.close()
+            raise
+        return server
 
-    async def wait_ended(self) -> str:
-        return f"the JVM ended with status {await self._process.wait()}"
+    @property
+    def _command(self) -> list[str]:
+        before, after = self._java
+        return [*before, *self._classes.options, *after]
+
+    @property
+    def _by_hand(self) -> str:
+        return shlex.join(self._command)
+
+    async def _launch(self) -> None:
+        self._process = await Supervised.start(
+            "ZooKeeper", self._command, log=self.log, cwd=self.directory, env=UTF_8, cleanup=[self._cleanup]
+        )
+
+    @property
+    def _process_now(self) -> object:
+        return self._process
+
+    async def _wait_ended(self) -> tuple[object, str]:
+        assert self._process is not None
+        process = self._process
+        return process, f"the JVM ended with status {await process.wait()}"
 
     def _how_it_ended(self) -> str | None:
-        status = self._process.returncode
+        status = None if self._process is None else self._process.returncode
         return None if status is None else f"the JVM ended with status {status}"
 
     @property
     def _pid(self) -> int | None:
-        return self._process.pid
+        return None if self._process is None else self._process.pid
 
-    async def _is_ours(self) -> bool:
-        """Another ZooKeeper may have taken the port before ours, and answer in its place."""
-        return f"dataDir={self.directory / 'data' / 'version-2'}\n" in await self.four_letter_word("conf")
+    async def signal(self, number: signal.Signals) -> None:
+        if self._process is not None:
+            self._process.signal(number)
 
-    async def stop(self) -> None:
-        await self._process.stop(scaled(STOP_S))
+    def process_state(self) -> str | None:
+        return None if self._process is None else self._process.state()
+
+    async def _stop(self) -> None:
+        if self._process is not None:
+            status = await self._process.stop(scaled(STOP_S + self._classes.writing_s))
+            if status == TERMINATED:
+                self._classes.keep()
+        self.close()
+
+    async def _kill(self) -> None:
+        if self._process is not None:
+            await self._process.kill()
+
+    def close(self) -> None:
+        """Its port is anybody's again: it is not launched any more. Idempotent."""
+        self._port.release()
+
+
+def _write(config: Path, alone: str, seat: Seat | None) -> None:
+    """What the server reads at each start."""
+    directory = config.parent
+    config.write_text(alone if seat is None else alone + seat.configuration, encoding="latin-1")
+    if seat is not None:
+        (directory / "data").mkdir(exist_ok=True)
+        (directory / "data" / "myid").write_text(f"{seat.number}\n", encoding="ascii")
+    (directory / "log4j2.properties").write_text(_LOG4J, encoding="utf-8")
+    (directory / "log4j.properties").write_text(_LOG4J_1, encoding="utf-8")  # Debian's ZooKeeper has log4j 1.2
+
+
+def _configuration(directory: Path, log_data: Path, port: int, tick_ms: int) -> str:
+    return _CONFIG.format(
+        tick_ms=tick_ms,
+        min_ms=2 * tick_ms,
+        max_ms=MAX_SESSION_MS,
+        snap_count=SNAP_COUNT,
+        data=_in_properties(directory / "data"),
+        log_data=_in_properties(log_data),
+        port=port,
+    )
 
 
 def _in_properties(path: Path) -> str:
@@ -143,19 +210,10 @@ def _in_properties(path: Path) -> str:
     return "".join(char if " " < char < "\x7f" and char != "\\" else f"\\u{ord(char):04x}" for char in chars)
 
 
-def _command(java: Path, classpath: str, directory: Path, config: Path) -> list[str]:
+def _main(classpath: str, directory: Path, config: Path) -> list[str]:
     return [
-        str(java),
-        *("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xms64m", "-Xmx256m"),
         *JVM_OPTIONS,
         f"-Dlog4j2.configurationFile={directory / 'log4j2.properties'}",
         f"-Dlog4j.configuration=file:{directory / 'log4j.properties'}",
         *("-cp", classpath, "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(config)),
     ]
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

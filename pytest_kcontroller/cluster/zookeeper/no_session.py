@@ -15,18 +15,21 @@ import psutil
 from kazoo.protocol.serialization import Connect, int_struct
 
 from pytest_kcontroller.cluster.timing import scaled
+from pytest_kcontroller.cluster.zookeeper.access import PLAIN, Access
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.model.text import printable
 
 LOOK_S = 1.0
+TLS_S = 3.0
+"""For two to agree on TLS, or not."""
 MOST_BYTES = 1024
 HELLO = Connect(0, 0, 10_000, 0, b"\0" * 16, False).serialize()
 
 
-async def why_no_session(server: Address) -> str:
+async def why_no_session(server: Address, access: Access = PLAIN) -> str:
     """Asks the server itself, in some seconds at most."""
     try:
-        said = await _said_to(server, b"")
+        said = await _said_to(server, PLAIN, b"")
     except OSError as refused:
         return f"nobody can be reached there: {refused.strerror or 'no answer'}"
     if said == b"":
@@ -34,12 +37,15 @@ async def why_no_session(server: Address) -> str:
             "it accepts connections and closes them at once: a ZooKeeper that is full (maxClientCnxns; this process has "
             f"{_ours(server)} connections to it), or a proxy with nothing behind it"
         )
-    if await _speaks_tls(server):
-        return "it speaks TLS, and is asked without"
+    if access.tls is None:
+        if await _speaks_tls(server):
+            return "it speaks TLS, and is asked without (kc_zookeeper_ca, kc_zookeeper_cert)"
+    elif (untrusted := await _why_no_tls(server, access)) is not None:
+        return untrusted
     with contextlib.suppress(OSError):
-        if words := await _said_to(server, b"srvr"):
+        if words := await _said_to(server, access, b"srvr"):
             return f"asked for its state (srvr) it says: {printable(words.decode(errors='replace').splitlines()[0])}"
-        answer = await _said_to(server, int_struct.pack(len(HELLO)) + bytes(HELLO))
+        answer = await _said_to(server, access, int_struct.pack(len(HELLO)) + bytes(HELLO))
         if answer is None:
             return "it accepts connections and says nothing"
         if answer == b"":
@@ -48,10 +54,35 @@ async def why_no_session(server: Address) -> str:
     return "it breaks connections"
 
 
-async def _said_to(server: Address, words: bytes) -> bytes | None:
+async def _why_no_tls(server: Address, access: Access) -> str | None:
+    """None: it is spoken to over TLS, and listens."""
+    try:
+        async with asyncio.timeout(scaled(TLS_S)):
+            reader, writer = await access.open(server)
+    except ssl.SSLCertVerificationError as untrusted:
+        return f"its certificate is not to be trusted: {untrusted.verify_message} (kc_zookeeper_ca)"
+    except (OSError, TimeoutError):
+        if await _speaks_tls(server):
+            return "it speaks TLS, and does not accept ours (kc_zookeeper_cert: a certificate of ours that it trusts)"
+        return "it does not speak TLS, and is asked with (kc_zookeeper_ca)"
+    try:  # TLS 1.3 tells only now that a certificate of ours was wanted
+        async with asyncio.timeout(scaled(TLS_S)):
+            writer.write(b"srvr")
+            await reader.read(MOST_BYTES)
+    except ssl.SSLError as refused:
+        reason = (refused.reason or "").lower().replace("_", " ")
+        return f"it does not accept our certificate, or that there is none: {reason} (kc_zookeeper_cert)"
+    except (OSError, TimeoutError):
+        pass
+    finally:
+        writer.transport.abort()
+    return None
+
+
+async def _said_to(server: Address, access: Access, words: bytes) -> bytes | None:
     """Its first bytes; empty: it closed the connection; None: nothing for a while. Raises OSError: no connection is made."""
     async with asyncio.timeout(scaled(LOOK_S)) as connecting:
-        reader, writer = await asyncio.open_connection(server.host, server.port)
+        reader, writer = await access.open(server)
         connecting.reschedule(None)
     try:
         async with asyncio.timeout(scaled(LOOK_S)):
@@ -69,7 +100,7 @@ async def _speaks_tls(server: Address) -> bool:
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     try:
-        async with asyncio.timeout(scaled(LOOK_S)):
+        async with asyncio.timeout(scaled(TLS_S)):
             _, writer = await asyncio.open_connection(server.host, server.port, ssl=context)
     except ssl.SSLError as failed:  # it wants a certificate of ours, or another version: TLS all the same
         return failed.reason not in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNEXPECTED_EOF_WHILE_READING")

@@ -7,8 +7,9 @@ from pathlib import Path
 from pytest_kcontroller.cluster.docker.containers import engine
 from pytest_kcontroller.cluster.java import find_java, zookeeper_classpath
 from pytest_kcontroller.cluster.zookeeper import CONTAINER
-from pytest_kcontroller.cluster.zookeeper.container import DEFAULT_IMAGE, ContainerZooKeeper
+from pytest_kcontroller.cluster.zookeeper.container import DEFAULT_IMAGE, ContainerZooKeeper, Place
 from pytest_kcontroller.cluster.zookeeper.embedded import EmbeddedZooKeeper
+from pytest_kcontroller.cluster.zookeeper.seats import Seat
 from pytest_kcontroller.cluster.zookeeper.server import ZooKeeper
 from pytest_kcontroller.errors import UsageError
 
@@ -33,10 +34,24 @@ def check_zookeeper(image: str | None) -> None:
             pass
 
 
-async def start_zookeeper(
-    image: str | None, directory: Path, *, log: Path, cleanup: Path | None = None, txn_log: Path | None = None
+def make_zookeeper(
+    image: str | None,
+    directory: Path,
+    *,
+    log: Path,
+    cleanup: Path | None = None,
+    txn_log: Path | None = None,
+    seat: Seat | None = None,
+    place: Place | None = None,
 ) -> ZooKeeper:
-    """See EmbeddedZooKeeper.start and ContainerZooKeeper.start."""
+    """One server, not launched yet: see EmbeddedZooKeeper and ContainerZooKeeper, which alone can be in a `place`."""
     if image is None:
-        return await EmbeddedZooKeeper.start(directory, log=log, cleanup=cleanup, txn_log=txn_log)
-    return await ContainerZooKeeper.start(image, directory, log=log, cleanup=cleanup, txn_log=txn_log)
+        return EmbeddedZooKeeper(directory, log=log, cleanup=cleanup, txn_log=txn_log, seat=seat)
+    return ContainerZooKeeper(image, directory, log=log, cleanup=cleanup, txn_log=txn_log, seat=seat, place=place)
+
+
+async def start_zookeeper(image: str | None, directory: Path, *, log: Path, txn_log: Path | None = None) -> ZooKeeper:
+    """One alone: see EmbeddedZooKeeper.start and ContainerZooKeeper.start."""
+    if image is None:
+        return await EmbeddedZooKeeper.start(directory, log=log, txn_log=txn_log)
+    return await ContainerZooKeeper.start(image, directory, log=log, txn_log=txn_log)

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from pytest_kcontroller.controller.context import Context
-from pytest_kcontroller.model.cluster import NO_LEADER, LeaderAndIsr, TopicPartition, make_state
-from pytest_kcontroller.runtime.seams import seam
+from pytest_kcontroller.model.cluster import NO_LEADER, LeaderAndIsr, TopicPartition, make_state, next_epoch
+from pytest_kcontroller.seams import seam
 from pytest_kcontroller.wire.errors import ErrorCode
 
 
@@ -47,6 +47,8 @@ def check(context: Context, tp: TopicPartition, item: AlterPartitionItem) -> Err
         return ErrorCode.INVALID_REQUEST
     if not item.isr or not all(may_be_in_sync(context, replica) for replica in item.isr):
         return ErrorCode.INELIGIBLE_REPLICA
+    if any(member not in current.isr and not is_assigned(context, tp, member) for member in item.isr):
+        return ErrorCode.INELIGIBLE_REPLICA
     return replace(current, isr=item.isr, recovering=item.recovering, controller_epoch=context.epoch)
 
 
@@ -56,19 +58,29 @@ def may_be_in_sync(context: Context, replica: int) -> bool:
     return context.live(replica)
 
 
+@seam("controller.is-assigned")
+def is_assigned(context: Context, tp: TopicPartition, replica: int) -> bool:
+    """Nobody joins an ISR who is no replica (KAFKA-9672).
+
+    Kafka trusts the leader in this, whom nobody has told if a reassignment was cancelled by a controller that died over it.
+    """
+    return replica in context.assignments[tp].replicas
+
+
 def without(
-    states: Mapping[TopicPartition, LeaderAndIsr], broker: int, epoch: int
+    context: Context, states: Mapping[TopicPartition, LeaderAndIsr], broker: int
 ) -> dict[TopicPartition, LeaderAndIsr]:
     """The states when `broker` has gone. One that does not have it in the ISR needs no change, and no leader epoch either.
 
-    `epoch`: of the controller. Each keeps the partition epoch that it replaces.
+    Each keeps the partition epoch that it replaces.
     """
+    assignments = context.assignments
     return {
         tp: make_state(
             leader=NO_LEADER if state.leader == broker else state.leader,
-            leader_epoch=state.leader_epoch + 1,
-            isr=isr_without(state.isr, broker),
-            controller_epoch=epoch,
+            leader_epoch=next_epoch(state.leader_epoch),
+            isr=isr_without(state.isr, broker, assignments[tp].replicas if tp in assignments else ()),
+            controller_epoch=context.epoch,
             partition_epoch=state.partition_epoch,
             recovering=state.recovering,
         )
@@ -78,9 +90,16 @@ def without(
 
 
 @seam("controller.isr-without")
-def isr_without(isr: tuple[int, ...], broker: int) -> tuple[int, ...]:
-    """The last member stays: nobody else could ever lead cleanly (KAFKA-5083)."""
-    return isr if len(isr) == 1 else tuple(r for r in isr if r != broker)
+def isr_without(isr: tuple[int, ...], broker: int, replicas: tuple[int, ...]) -> tuple[int, ...]:
+    """The last member stays: nobody else could ever lead cleanly (KAFKA-5083).
+
+    Who joined by a reassignment that a controller cancelled, and died over, is a member and no replica: it cannot lead, so
+    it does not count. Kafka counts it, and the partition is offline for good.
+    """
+    left = tuple(r for r in isr if r != broker)
+    if broker in replicas and not any(r in replicas for r in left):
+        return (broker,)
+    return left or isr
 
 
 @seam("controller.told-of-removal")

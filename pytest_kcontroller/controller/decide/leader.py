@@ -8,13 +8,14 @@ Source: kafka.controller.Election and ZkPartitionStateMachine.initializeLeaderAn
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
 from functools import partial
 
 from pytest_kcontroller.controller.context import Context
 from pytest_kcontroller.hookspecs import LeaderSelector
-from pytest_kcontroller.model.cluster import INITIAL_LEADER_EPOCH, Assignment, LeaderAndIsr, TopicPartition, make_state
-from pytest_kcontroller.model.election import BrokerTable, ElectionReason, LeaderChoice, PartitionView
+from pytest_kcontroller.model.cluster import INITIAL_LEADER_EPOCH, LeaderAndIsr, TopicPartition, make_state, next_epoch
+from pytest_kcontroller.model.election import BrokerTable, ElectionReason, LeaderChoice, PartitionView, told
 from pytest_kcontroller.model.history import Record, SelectorBadAnswer
 from pytest_kcontroller.model.text import shown
 from pytest_kcontroller.model.values import value
@@ -31,9 +32,9 @@ class Elected:
     recipients: tuple[int, ...]
 
 
-def first_leader(context: Context, assignment: Assignment) -> LeaderAndIsr | None:
+def first_leader(context: Context, tp: TopicPartition) -> LeaderAndIsr | None:
     """Of a new partition: the first live replica leads, all live ones are in sync. None: none is live."""
-    live = tuple(replica for replica in assignment.replicas if context.live(replica))
+    live = tuple(replica for replica in context.assignments[tp].replicas if context.online(tp, replica))
     if not live:
         return None
     return LeaderAndIsr(leader=live[0], leader_epoch=INITIAL_LEADER_EPOCH, isr=live, controller_epoch=context.epoch)
@@ -47,6 +48,18 @@ class _Answer:
     why: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One batch of partitions that need a leader."""
+
+    context: Context
+    states: Mapping[TopicPartition, LeaderAndIsr]
+    reason: ElectionReason
+    unclean: Container[TopicPartition]
+    counts: Mapping[int, int]
+    """Who leads how many partitions before."""
+
+
 class Elections:
     """The chosen selectors, and the stock ones behind them, which are trusted. `limit_s`: so long a batch may take that
     asks another one, in real time."""
@@ -56,71 +69,69 @@ class Elections:
         chosen: Selectors,
         stock: Selectors,
         record: Record,
-        unclean: Callable[[str], bool],
         *,
         limit_s: float = LIMIT_S,
     ) -> None:
-        self._chosen, self._stock, self._record, self._unclean = chosen, stock, record, unclean
+        self._chosen, self._stock, self._record = chosen, stock, record
         self._limit_s = limit_s
         self._trusted = tuple(type(selector) for selector in stock.values())
         self._silent: dict[str, int] = {}
         """Selector -> the epoch of the term in which it is not asked any more."""
 
     def elect(
-        self, context: Context, states: Mapping[TopicPartition, LeaderAndIsr], reason: ElectionReason
-    ) -> list[tuple[TopicPartition, Elected | None]]:
-        """An answer per partition, None: nobody. The counts in the view include the choices already made."""
-        selector, answers = self._chosen[reason], list[_Answer]()
-        if type(selector) in self._trusted:
-            self._ask(context, states, reason, selector, answers)
-        else:
-            if self._silent.get(selector.name) != context.epoch:
-                answers = self._ask_within(context, states, reason, selector)
-            self._ask(context, states, reason, self._stock[reason], answers)
-        return [
-            (tp, None if answer.choice is None else _elected(context, tp, state, answer.choice))
-            for (tp, state), answer in zip(states.items(), answers, strict=True)
-        ]
-
-    def _ask_within(
         self,
         context: Context,
         states: Mapping[TopicPartition, LeaderAndIsr],
         reason: ElectionReason,
-        selector: LeaderSelector,
-    ) -> list[_Answer]:
+        unclean: Container[TopicPartition] = (),
+        counts: dict[int, int] | None = None,
+    ) -> list[tuple[TopicPartition, Elected | None]]:
+        """An answer per partition, None: nobody. The counts in the view include the choices already made.
+
+        `unclean`: where a leader may come from outside the ISR if no member of it is live. `counts`, who leads how many
+        partitions, becomes what it is after these elections: it is for the next ones, if they come before all are written.
+        """
+        counts = context.leader_counts() if counts is None else counts
+        asked, answers = _Asked(context, states, reason, unclean, counts), list[_Answer]()
+        selector = self._chosen[reason]
+        if type(selector) in self._trusted:
+            self._ask(asked, selector, answers)
+        else:
+            if self._silent.get(selector.name) != context.epoch:
+                answers = self._ask_within(asked, selector)
+            self._ask(asked, self._stock[reason], answers)
+        for state, answer in zip(states.values(), answers, strict=True):
+            _count(counts, state, answer)
+        return [
+            (tp, None if answer.choice is None else _elected(context, tp, state, answer.choice, reason))
+            for (tp, state), answer in zip(states.items(), answers, strict=True)
+        ]
+
+    def _ask_within(self, asked: _Asked, selector: LeaderSelector) -> list[_Answer]:
         """Of all partitions, or of those before the one that it did not answer for in time."""
         answers: list[_Answer] = []
         late = None
         try:
-            answer_within(self._limit_s, partial(self._ask, context, states, reason, selector, answers))
+            answer_within(self._limit_s, partial(self._ask, asked, selector, answers))
         except NoAnswerError as passed:
             answers = answers[:]  # what a call that was given up still adds is nobody's
-            self._silent[selector.name] = context.epoch
+            self._silent[selector.name] = asked.context.epoch
             late = f"{passed}; it is not asked again in this term"
-        for tp, why in zip(states, [*(answer.why for answer in answers), late], strict=False):
+        for tp, why in zip(asked.states, [*(answer.why for answer in answers), late], strict=False):
             if why is not None:
                 self._record(SelectorBadAnswer(plugin=selector.name, topic=tp.topic, partition=tp.partition, why=why))
         return answers
 
-    def _ask(
-        self,
-        context: Context,
-        states: Mapping[TopicPartition, LeaderAndIsr],
-        reason: ElectionReason,
-        selector: LeaderSelector,
-        answers: list[_Answer],
-    ) -> None:
+    def _ask(self, asked: _Asked, selector: LeaderSelector, answers: list[_Answer]) -> None:
         """Adds the answers that are still missing, in the order of the partitions. It changes nothing else: it may run in a
         thread that nobody waits for any more."""
-        counts = context.leader_counts()
-        table = context.table(counts)
-        for at, (tp, state) in enumerate(states.items()):
+        counts = dict(asked.counts)
+        table = asked.context.table(counts)
+        for at, (tp, state) in enumerate(asked.states.items()):
             if at == len(answers):
-                answers.append(self._one(_view(context, tp, state, table, self._unclean(tp.topic)), reason, selector))
-            if (choice := answers[at].choice) is not None:
-                counts[state.leader] = counts.get(state.leader, 0) - 1
-                counts[choice.leader] = counts.get(choice.leader, 0) + 1
+                view = _view(asked.context, tp, state, table, tp in asked.unclean)
+                answers.append(self._one(view, asked.reason, selector))
+            _count(counts, state, answers[at])
 
     def _one(self, view: PartitionView, reason: ElectionReason, selector: LeaderSelector) -> _Answer:
         try:
@@ -132,6 +143,13 @@ class Elections:
                 raise
             choice, why = None, f"it raised {shown(raised)}"
         return _Answer(choice) if why is None else _Answer(self._stock[reason].select(view, reason), why)
+
+
+def _count(counts: dict[int, int], state: LeaderAndIsr, answer: _Answer) -> None:
+    """Who led leads one partition less, and who is chosen one more."""
+    if (choice := answer.choice) is not None:
+        counts[state.leader] = counts.get(state.leader, 0) - 1
+        counts[choice.leader] = counts.get(choice.leader, 0) + 1
 
 
 def _view(
@@ -147,22 +165,22 @@ def _view(
         partition_epoch=state.partition_epoch,
         controller_epoch=context.epoch,
         unclean_allowed=unclean,
-        brokers=table,
+        brokers=context.table_of(tp, table),
     )
 
 
-def _elected(context: Context, tp: TopicPartition, state: LeaderAndIsr, choice: LeaderChoice) -> Elected:
+def _elected(
+    context: Context, tp: TopicPartition, state: LeaderAndIsr, choice: LeaderChoice, reason: ElectionReason
+) -> Elected:
     elected = make_state(
         leader=choice.leader,
-        leader_epoch=state.leader_epoch + 1,
+        leader_epoch=next_epoch(state.leader_epoch),
         isr=choice.isr,
         controller_epoch=context.epoch,
         partition_epoch=state.partition_epoch,
         recovering=state.recovering or choice.leader not in state.isr,
     )
-    registered = context.brokers
-    recipients = choice.recipients or tuple(r for r in context.assignments[tp].replicas if r in registered)
-    return Elected(elected, recipients)
+    return Elected(elected, choice.recipients or told(context.assignments[tp], context.table({}), reason))
 
 
 def rejection(choice: object, view: PartitionView, reason: ElectionReason) -> str | None:

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pytest_kcontroller.controller import topic_deletion
 from pytest_kcontroller.controller.events.event import TermEvent
 from pytest_kcontroller.controller.loading import registered_brokers
+from pytest_kcontroller.controller.offline import replicas_go_offline
+from pytest_kcontroller.controller.reassignment import resume_with
 from pytest_kcontroller.controller.term import Term
-from pytest_kcontroller.controller.transitions import (
-    PartitionState,
-    PartitionTransition,
-    ReplicaState,
-    ReplicaTransition,
-)
+from pytest_kcontroller.controller.transitions import ReplicaState, ReplicaTransition
 from pytest_kcontroller.model.cluster import Broker
-from pytest_kcontroller.runtime.seams import seam
+from pytest_kcontroller.seams import seam
 
 CAUSE = "BrokerChange"
 
@@ -25,6 +23,7 @@ class BrokerChange(TermEvent):
     """Source: KafkaController.processBrokerChange."""
 
     name = CAUSE
+    source = "the children of /brokers/ids"
     metric = "LeaderElectionRateAndTimeMs"
 
     async def act(self, term: Term) -> None:
@@ -51,27 +50,20 @@ async def _come(term: Term, brokers: Sequence[Broker]) -> None:
     context, requests, new = term.context, term.requests, [broker.id for broker in brokers]
     for broker in brokers:
         context.register(broker)
-    requests.update_metadata(id_ for id_ in context.registered_ids() if id_ not in new)
-    requests.update_metadata(new, context.leadership)
+    await requests.update_metadata(id_ for id_ in context.registered_ids() if id_ not in new)
+    await requests.update_metadata(new, context.not_deleted(list(context.leadership)))
     online = ReplicaTransition(target=ReplicaState.ONLINE, cause=CAUSE)
     await term.replicas.transition(context.replicas_on(new), online)
     await term.partitions.trigger_online(CAUSE)
+    await resume_with(term, new)
+    await topic_deletion.resume_with(term, new)
 
 
 async def _go(term: Term, brokers: Sequence[int]) -> None:
-    """Source: KafkaController.onBrokerFailure, onReplicasBecomeOffline."""
-    context = term.context
+    """Source: KafkaController.onBrokerFailure."""
     for broker in brokers:
-        context.unregister(broker)
-    leaderless = [
-        tp for tp in context.led_by_nobody_live() if context.partition_state(tp) is not PartitionState.NON_EXISTENT
-    ]
-    await term.partitions.transition(leaderless, PartitionTransition(target=PartitionState.OFFLINE, cause=CAUSE))
-    await term.partitions.trigger_online(CAUSE)
-    replicas = context.replicas_on(brokers)
-    await term.replicas.transition(replicas, ReplicaTransition(target=ReplicaState.OFFLINE, cause=CAUSE))
-    if not replicas:
-        term.requests.update_metadata(context.registered_ids())
+        term.context.unregister(broker)
+    await replicas_go_offline(term, term.context.replicas_on(brokers), CAUSE)
 
 
 @seam("controller.bounced-brokers")

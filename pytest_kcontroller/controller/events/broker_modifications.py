@@ -17,6 +17,7 @@ class BrokerModifications(TermEvent):
     broker: int
 
     name = "BrokerModifications"
+    source = "the data of /brokers/ids/ID"
     metric = "LeaderElectionRateAndTimeMs"
 
     async def act(self, term: Term) -> None:
@@ -28,4 +29,4 @@ class BrokerModifications(TermEvent):
         term.channels.remove(now.id)
         term.channels.add(now)
         term.context.register(now)
-        term.requests.update_metadata(term.context.registered_ids())
+        await term.requests.update_metadata(term.context.registered_ids())

@@ -14,9 +14,10 @@ from pytest_kcontroller.controller.transitions import (
     ReplicaState,
     ReplicaTransition,
 )
-from pytest_kcontroller.model.cluster import UNKNOWN_EPOCH, TopicPartition
+from pytest_kcontroller.model.cluster import UNKNOWN_EPOCH, Broker, TopicPartition
 from pytest_kcontroller.model.election import ElectionReason
 from pytest_kcontroller.model.history import ControllerControlledShutdown
+from pytest_kcontroller.model.turns import Pieces
 from pytest_kcontroller.wire.errors import ErrorCode
 from pytest_kcontroller.wire.messages import ControlledShutdownResponse, RemainingPartition
 
@@ -29,6 +30,7 @@ class ControlledShutdown(RequestEvent):
     """
 
     name = "ControlledShutdown"
+    source = "a request of a broker: ControlledShutdown"
     metric = "ControlledShutdownRateAndTimeMs"
 
     async def respond(self, term: Term) -> Any:
@@ -40,29 +42,43 @@ class ControlledShutdown(RequestEvent):
             return self.refusal(ErrorCode.STALE_BROKER_EPOCH)
         context.begin_shutdown(broker)
         partitions = await self._hand_over(term, broker)
-        leadership = context.leadership
-        remaining = [tp for tp in partitions if leadership[tp].leader == broker]
-        relieved = {str(tp): leadership[tp].partition_epoch for tp in partitions if leadership[tp].leader != broker}
+        remaining: list[TopicPartition] = []
+        if not partitions:
+            self._record(term, known, ())
+        async for piece in Pieces(partitions):
+            remaining += self._record(term, known, piece)
+        return _response(ErrorCode.NONE, remaining)
+
+    def _record(self, term: Term, broker: Broker, tps: Sequence[TopicPartition]) -> list[TopicPartition]:
+        """What became of these, in the history; those that the broker leads still."""
+        leadership = term.context.leadership
+        remaining = [tp for tp in tps if leadership[tp].leader == broker.id]
         term.record(
             ControllerControlledShutdown(
-                broker=broker,
-                broker_epoch=known.epoch,
-                epoch=context.epoch,
-                relieved=relieved,
+                broker=broker.id,
+                broker_epoch=broker.epoch,
+                epoch=term.context.epoch,
+                relieved={str(tp): leadership[tp].partition_epoch for tp in tps if leadership[tp].leader != broker.id},
                 remaining=[str(tp) for tp in remaining],
+                zxid=term.store.session.last_zxid,
             )
         )
-        return _response(ErrorCode.NONE, remaining)
+        return remaining
 
     async def _hand_over(self, term: Term, broker: int) -> list[TopicPartition]:
         """Others lead what it led, in one batch; it stops following the rest, and leaves the ISR.
 
-        Returns the partitions that this was to be done for: those that have other replicas.
+        Returns the partitions that this was to be done for: those that have other replicas and are not to be deleted.
         """
         context, leadership = term.context, term.context.leadership
-        partitions = [
-            tp for tp in context.hosted_by(broker) if len(context.assignments[tp].replicas) > 1 and tp in leadership
-        ]
+        partitions = context.not_deleted(
+            [
+                tp
+                async for piece in Pieces(context.hosted_by(broker))
+                for tp in piece
+                if len(context.assignments[tp].replicas) > 1 and tp in leadership
+            ]
+        )
         led: list[TopicPartition] = []
         followed: list[TopicPartition] = []
         for tp in partitions:
@@ -72,8 +88,9 @@ class ControlledShutdown(RequestEvent):
         )
         await term.partitions.transition(led, elect)
         batch = term.requests.batch()
-        batch.stop_replicas(broker, followed, delete=False)
-        term.requests.send(batch)
+        async for piece in Pieces(followed):
+            batch.stop_replicas(broker, piece, delete=False)
+        await term.requests.send(batch)
         offline = ReplicaTransition(target=ReplicaState.OFFLINE, cause=self.name)
         await term.replicas.transition({broker: followed}, offline)
         return partitions

@@ -16,6 +16,7 @@ class ControllerChange(Event):
     """Source: KafkaController.processControllerChange."""
 
     name = "ControllerChange"
+    source = "/controller is created or changed"
     metric = "ControllerChangeRateAndTimeMs"
 
     async def handle(self, controller: Controller) -> None:

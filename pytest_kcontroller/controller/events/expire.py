@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pytest_kcontroller.controller.events.event import Event
-from pytest_kcontroller.runtime.seams import seam
+from pytest_kcontroller.seams import seam
 
 if TYPE_CHECKING:
     from pytest_kcontroller.controller.controller import Controller
@@ -20,6 +20,7 @@ class Expire(Event):
     processed: asyncio.Event = field(default_factory=asyncio.Event)
 
     name = "Expire"
+    source = "the end of the session"
     metric = "ControllerChangeRateAndTimeMs"
 
     async def handle(self, controller: Controller) -> None:

@@ -16,6 +16,7 @@ class Reelect(Event):
     """Source: KafkaController.processReelect."""
 
     name = "Reelect"
+    source = "/controller is deleted"
     metric = "ControllerChangeRateAndTimeMs"
 
     async def handle(self, controller: Controller) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_kcontroller.controller.events.event import Event
-from pytest_kcontroller.runtime.seams import seam
+from pytest_kcontroller.seams import seam
 
 if TYPE_CHECKING:
     from pytest_kcontroller.controller.controller import Controller
@@ -17,6 +17,7 @@ class RegisterBrokerAndReelect(Event):
     """Source: KafkaController.processRegisterBrokerAndReelect. The broker has been registered by then."""
 
     name = "RegisterBrokerAndReelect"
+    source = "a new session, in which the broker is registered"
     metric = "ControllerChangeRateAndTimeMs"
 
     async def handle(self, controller: Controller) -> None:

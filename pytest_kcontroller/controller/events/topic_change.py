@@ -15,6 +15,7 @@ from pytest_kcontroller.controller.transitions import (
     ReplicaTransition,
 )
 from pytest_kcontroller.model.cluster import TopicPartition
+from pytest_kcontroller.model.election import ElectionReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ class TopicChange(TermEvent):
     """Source: KafkaController.processTopicChange. Only new topics are read."""
 
     name = "TopicChange"
+    source = "the children of /brokers/topics"
     metric = "TopicChangeRateAndTimeMs"
 
     async def act(self, term: Term) -> None:
@@ -47,5 +49,6 @@ async def create_partitions(term: Term, new: Sequence[TopicPartition], cause: st
     replicas = dict(sorted(replicas.items()))
     await term.partitions.transition(new, PartitionTransition(target=PartitionState.NEW, cause=cause))
     await term.replicas.transition(replicas, ReplicaTransition(target=ReplicaState.NEW, cause=cause))
-    await term.partitions.transition(new, PartitionTransition(target=PartitionState.ONLINE, cause=cause))
+    online = PartitionTransition(target=PartitionState.ONLINE, cause=cause, election=ElectionReason.OFFLINE)
+    await term.partitions.transition(new, online)
     await term.replicas.transition(replicas, ReplicaTransition(target=ReplicaState.ONLINE, cause=cause))

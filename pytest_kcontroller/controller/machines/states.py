@@ -14,6 +14,7 @@ from pytest_kcontroller.controller.fences import fence_of_states
 from pytest_kcontroller.controller.transitions import Why
 from pytest_kcontroller.model.cluster import LeaderAndIsr, TopicPartition
 from pytest_kcontroller.model.history import ControllerEventFailed, ControllerFenced, Record
+from pytest_kcontroller.model.turns import Pieces
 from pytest_kcontroller.runtime.holds import BEFORE_STATE_WRITE, Holds
 from pytest_kcontroller.zookeeper.session import Create, Node, SetData
 from pytest_kcontroller.zookeeper.store import FencedError, Stale, Store, WriteResult, Written
@@ -26,6 +27,8 @@ from pytest_kcontroller.zookeeper.znodes import (
 )
 
 PATHS_RECORDED = 10
+READ_AT_ONCE = 5_000
+"""States. They are read by the hundred, and so many answers are waited for together."""
 
 States = dict[TopicPartition, LeaderAndIsr]
 Refused = dict[TopicPartition, Why]
@@ -48,25 +51,30 @@ class StateZnodes:
     def __init__(self, context: Context, store: Store, holds: Holds, record: Record) -> None:
         self._context, self._store, self._holds, self._record = context, store, holds, record
 
-    async def load(self, tps: Sequence[TopicPartition]) -> None:
+    async def load(self, tps: Iterable[TopicPartition]) -> None:
         """Takes over the states that are there and that this term may change."""
-        loaded: States = {}
-        for tp, node in zip(tps, await self._store.get_many([state_path(tp) for tp in tps]), strict=True):
-            state = None if node is None else self._understood(tp, node)
-            if isinstance(state, LeaderAndIsr):
-                loaded[tp] = state
-        self._context.set_leadership(loaded)
+        async for some in Pieces(tps, READ_AT_ONCE):
+            nodes = await self._store.get_many([state_path(tp) for tp in some])
+            async for piece in Pieces(zip(some, nodes, strict=True)):
+                loaded: States = {}
+                for tp, node in piece:
+                    state = None if node is None else self._understood(tp, node)
+                    if isinstance(state, LeaderAndIsr):
+                        loaded[tp] = state
+                self._context.set_leadership(loaded)
 
     async def create(self, states: Mapping[TopicPartition, LeaderAndIsr]) -> Changed:
         """Of new partitions, with the znodes above them. Raises FencedError."""
         if not states:
             return Changed()
         await self._holds.reach(BEFORE_STATE_WRITE)
-        above = {tp.topic: state_parents(tp)[0] for tp in states}
+        above = {tp.topic: state_parents(tp)[0] async for piece in Pieces(states) for tp in piece}
         await self._write([Create(path) for topic, path in above.items() if not self._context.has_leadership(topic)])
-        await self._write([Create(state_parents(tp)[1]) for tp in states])
-        results = await self._write([Create(state_path(tp), encode_state(state)) for tp, state in states.items()])
-        changed = self._sorted_out(states, results)
+        await self._write([Create(state_parents(tp)[1]) async for piece in Pieces(states) for tp in piece])
+        ops = [
+            Create(state_path(tp), encode_state(state)) async for piece in Pieces(states.items()) for tp, state in piece
+        ]
+        changed = await self._sort_out(states, await self._write(ops))
         changed.refused.update(dict.fromkeys(changed.stale, Why.EXISTS))
         return changed
 
@@ -82,27 +90,37 @@ class StateZnodes:
         if not states:
             return Changed()
         await self._holds.reach(BEFORE_STATE_WRITE)
-        ops = [SetData(state_path(tp), encode_state(state), state.partition_epoch) for tp, state in states.items()]
-        return self._sorted_out(states, await self._write(ops))
+        ops = [
+            SetData(state_path(tp), encode_state(state), state.partition_epoch)
+            async for piece in Pieces(states.items())
+            for tp, state in piece
+        ]
+        return await self._sort_out(states, await self._write(ops))
 
-    def _sorted_out(self, states: Mapping[TopicPartition, LeaderAndIsr], results: Sequence[WriteResult]) -> Changed:
+    async def _sort_out(self, states: Mapping[TopicPartition, LeaderAndIsr], results: Sequence[WriteResult]) -> Changed:
         changed = Changed()
-        found: States = {}
-        for (tp, state), result in zip(states.items(), results, strict=True):
+        async for piece in Pieces(zip(states.items(), results, strict=True)):
+            self._take_over(piece, changed)
+        return changed
+
+    def _take_over(
+        self, results: Iterable[tuple[tuple[TopicPartition, LeaderAndIsr], WriteResult]], changed: Changed
+    ) -> None:
+        """What came of these writes, into `changed` and the context."""
+        there: States = {}
+        for (tp, state), result in results:
             if isinstance(result, Written):
-                changed.written[tp] = state.at(result.version)
+                there[tp] = changed.written[tp] = state.at(result.version)
             elif not isinstance(result, Stale):
                 changed.refused[tp] = Why.TOO_BIG
             elif result.now is None:
                 changed.refused[tp] = Why.VANISHED
-            elif isinstance(there := self._understood(tp, result.now), LeaderAndIsr):
-                found[tp] = there
+            elif isinstance(found := self._understood(tp, result.now), LeaderAndIsr):
+                there[tp] = found
                 changed.stale.append(tp)
             else:
-                changed.refused[tp] = there
-        self._context.set_leadership(changed.written)
-        self._context.set_leadership(found)
-        return changed
+                changed.refused[tp] = found
+        self._context.set_leadership(there)
 
     def _understood(self, tp: TopicPartition, node: Node) -> LeaderAndIsr | Why:
         """A state that this term may change; one of a newer controller is left alone."""
@@ -126,7 +144,7 @@ class StateZnodes:
 class Rewrite:
     """A change that is decided from the context and written, and decided anew for whoever was stale:
 
-    while states := rewrite.states():
+    while states := await rewrite.states():
         await rewrite.write(decided from states)
     """
 
@@ -135,14 +153,15 @@ class Rewrite:
         """What came of it, once nobody is stale any more."""
         self._znodes, self._pending = znodes, tps
 
-    def states(self) -> States:
+    async def states(self) -> States:
         """Those that are to be decided, as the context has them now; empty: it is done."""
         states: States = {}
-        for tp in self._pending:
-            if (state := self._znodes.known(tp)) is None:
-                self.changed.refused[tp] = Why.NO_STATE
-            else:
-                states[tp] = state
+        async for piece in Pieces(self._pending):
+            for tp in piece:
+                if (state := self._znodes.known(tp)) is None:
+                    self.changed.refused[tp] = Why.NO_STATE
+                else:
+                    states[tp] = state
         self._pending = ()
         return states
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from pytest_kcontroller.model.history.event import NOWHERE, About, Batch, Focus, HistoryEvent, Rank, event
 from pytest_kcontroller.model.history.fields import BrokerEpoch, Columns, Epoch
@@ -38,6 +39,20 @@ class BrokerBecomeFollower(Batch):
 
 
 @event
+class BrokerStopReplica(Batch):
+    """It was told to stop these replicas, by one StopReplica request, and to delete some; a refused one stays as it is."""
+
+    kind = "broker.stop-replica"
+    rank = Rank.UNTOLD
+    columns = ("partition", "leader_epoch", "delete", "refused")
+    one = "it was told to stop {tp} (delete: {delete}, error {refused}, controller epoch {epoch})"
+    text = "it was told to stop {count} replicas (controller epoch {epoch})"
+    epoch: Epoch
+    broker_epoch: BrokerEpoch
+    topics: Columns
+
+
+@event
 class BrokerIsrChanged(Batch):
     """The controller has accepted these changes of the ISR, by one AlterPartition request."""
 
@@ -47,6 +62,20 @@ class BrokerIsrChanged(Batch):
     text = "the ISR of {count} partitions has changed"
     each = "{tp} to {isr}"
     topics: Columns
+
+
+@event
+class BrokerAnsweredClient(HistoryEvent):
+    """It has answered a request of a client without an error: what was asked for is in ZooKeeper."""
+
+    kind = "broker.answered-client"
+    text = "it answered a client that {api} was done: {znode}"
+    api: Annotated[str, About("the name of a request of Kafka's protocol")]
+    znode: Annotated[str, About("the path of a znode")]
+    holds: Annotated[
+        Mapping[str, Any],
+        About("what is in the znode, by the names of its JSON; `partitions`: how many; empty: it is there"),
+    ]
 
 
 @event

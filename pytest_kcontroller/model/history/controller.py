@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 
-from pytest_kcontroller.model.cluster import LeaderAndIsr, TopicPartition
+from pytest_kcontroller.model.cluster import Assignment, LeaderAndIsr, TopicPartition
 from pytest_kcontroller.model.history.event import NOWHERE, About, Batch, Focus, HistoryEvent, Rank, by_topic, event
 from pytest_kcontroller.model.history.fields import (
     Broker,
@@ -77,6 +77,7 @@ class ControllerControlledShutdown(HistoryEvent):
         Mapping[str, int], About("partition -> its partition epoch, where the broker is not needed now")
     ]
     remaining: Annotated[list[str], About("the partitions (TOPIC-NUMBER) that the broker still leads")]
+    zxid: Annotated[int, About("the newest transaction that its session knew of then")]
 
     def sentence(self, focus: Focus = NOWHERE) -> str:
         return f"broker {self.broker} is shutting down and still leads {in_words(self.remaining)}"
@@ -139,6 +140,83 @@ class LeaderAnswered(Batch):
     leader: Broker
     epoch: Epoch
     topics: Columns
+
+
+@event
+class ReplicasDeleted(Batch):
+    """A broker has answered StopReplica: it has deleted these replicas."""
+
+    kind = "replicas.deleted"
+    rank = Rank.ANSWER
+    columns = ("partition",)
+    one = "broker {broker} answered that it has deleted its replica of {tp}"
+    text = "broker {broker} answered that it has deleted {count} replicas"
+    broker: Broker
+    epoch: Epoch
+    topics: Columns
+
+
+@event
+class ReplicasReassigned(HistoryEvent):
+    """A topic's znode has other replicas of a partition: a reassignment has begun, or ended if none is added or removed."""
+
+    kind = "replicas.reassigned"
+    topic: Topic
+    partition: Partition
+    epoch: Epoch
+    replicas: Annotated[list[int], About("all of them, of before and after")]
+    adding: Annotated[list[int], About("those that are added")]
+    removing: Annotated[list[int], About("those that are removed")]
+
+    @classmethod
+    def to(cls, tp: TopicPartition, assignment: Assignment, *, epoch: int) -> ReplicasReassigned:
+        replicas, adding, removing = map(list, (assignment.replicas, assignment.adding, assignment.removing))
+        return cls(
+            topic=tp.topic, partition=tp.partition, epoch=epoch, replicas=replicas, adding=adding, removing=removing
+        )
+
+    def sentence(self, focus: Focus = NOWHERE) -> str:
+        if not self.adding and not self.removing:
+            return f"the replicas of {self.topic}-{self.partition} are {self.replicas}: its reassignment has ended"
+        changes = f"{self.adding} are added, {self.removing} are removed"
+        return f"the replicas of {self.topic}-{self.partition} are being reassigned: of {self.replicas}, {changes}"
+
+
+@event
+class ReassignmentRequested(HistoryEvent):
+    """A request has asked for other replicas of a partition, and they can be had."""
+
+    kind = "reassignment.requested"
+    text = "a request asks for the replicas {target} of {topic}-{partition}"
+    topic: Topic
+    partition: Partition
+    target: Annotated[list[int], About("the replicas that it is to have")]
+
+
+@event
+class ReassignmentFailed(HistoryEvent):
+    """A partition's replicas are not reassigned, or not now; the controller's other work goes on."""
+
+    kind = "reassignment.failed"
+    text = "the reassignment of {topic}-{partition} to {target} failed: {why}"
+    topic: Topic
+    partition: Partition
+    target: Annotated[list[int], About("the replicas that it was to have")]
+    why: Why
+
+
+@event
+class TopicDeletionComplete(HistoryEvent):
+    """No broker has replicas of these topics any more: what ZooKeeper has of them, and the requests, are deleted now."""
+
+    kind = "topic-deletion.complete"
+    rank = Rank.WRITE
+    text = "no broker has replicas of {topics} any more, and it deletes their znodes (controller epoch {epoch})"
+    epoch: Epoch
+    topics: Annotated[list[str], About("their names")]
+    replicas: Annotated[
+        Mapping[str, list[int]], About("partition (TOPIC-NUMBER) -> the brokers that had a replica of it")
+    ]
 
 
 @event

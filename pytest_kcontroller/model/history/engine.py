@@ -56,6 +56,39 @@ class RunFailed(EngineEvent):
 
 
 @event
+class SessionGranted(EngineEvent):
+    """ZooKeeper has granted or resumed a session, as it was seen on the link of a node that does not say it itself."""
+
+    kind = "session.granted"
+    text = "node {node} has the session {session} ({timeout_ms} ms)"
+    node: Node
+    session: Session
+    timeout_ms: Annotated[int, About("the session time-out as negotiated", unit="milliseconds")]
+
+
+@event
+class NodeReady(EngineEvent):
+    """A node that runs is ready at the end, or it says why not."""
+
+    kind = "node.ready"
+    node: Node
+    why: Annotated[str, About("why it is not ready; empty: it is")]
+
+    def sentence(self, focus: Focus = NOWHERE) -> str:
+        how = f"is not ready: {in_words(self.why)}" if self.why else "is ready"
+        return f"node {in_words(self.node)} {how}"
+
+
+@event
+class NodeRespawned(EngineEvent):
+    """A program of a user's has ended by itself, and is started again, as `[system]` says."""
+
+    kind = "node.respawned"
+    text = "node {node} is started again"
+    node: Node
+
+
+@event
 class ProcessExited(EngineEvent):
     """The process of a node has ended."""
 
@@ -257,8 +290,14 @@ class ZkTree(EngineEvent):
     partitions: Annotated[
         list[Mapping[str, Any]],
         About(
-            "each with its `topic`, `partition`, `replicas`, `leader`, `isr`, `leader_epoch`, `controller_epoch`, `version`"
+            "each with its `topic`, `partition`, `replicas`, `adding`, `removing`, `leader`, `isr`, `leader_epoch`, "
+            "`controller_epoch`, `version`"
         ),
+    ]
+    deleting: Annotated[list[str], About("the topics that are to be deleted, and are not gone yet")]
+    electing: Annotated[list[str], About("the partitions (TOPIC-NUMBER) in `/admin/preferred_replica_election`")]
+    requested: Annotated[
+        Mapping[str, list[int]], About("partition -> the replicas that `/admin/reassign_partitions` still asks for")
     ]
 
     def sentence(self, focus: Focus = NOWHERE) -> str:

@@ -48,6 +48,7 @@ class FaultAsked(FaultEvent):
     sessions: Annotated[list[str], About("the sessions that these nodes had then")]
     zxid: Annotated[int, About("the newest transaction in ZooKeeper's log then; 0: none")]
     ends_process: Annotated[bool, About("whether it may end the processes of these nodes")]
+    statuses: Annotated[list[int], About("how these may end by it, -9 by SIGKILL; empty: anyhow, if they may")]
     parameters: Annotated[Mapping[str, Any], About("the keys of its kind, such as `delay_ms`")]
 
 

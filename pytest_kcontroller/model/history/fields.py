@@ -35,5 +35,7 @@ COLUMNS: Mapping[str, Any] = {
     "leader_epoch": LeaderEpoch,
     "isr": Annotated[list[int], About("the brokers that are in sync")],
     "partition_epoch": PartitionEpoch,
+    "delete": Annotated[bool, About("the replica is to be deleted, not only stopped")],
+    "refused": Annotated[int, About("the error with which it was refused, by Kafka's numbers; 0: it was done")],
 }
 """What a batch says of each of its partitions, by the names of its columns."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from pytest_kcontroller.model.history.event import About, HistoryEvent, Rank, event
-from pytest_kcontroller.model.history.fields import Counts, Node, Point, Session
+from pytest_kcontroller.model.history.fields import Counts, Node, Point, Session, Why
 
 Pid = Annotated[int, About("the process id")]
 
@@ -41,6 +41,15 @@ class ZkState(HistoryEvent):
 
 
 @event
+class NodeRefusedRequest(HistoryEvent):
+    """Somebody sent what is no request, or one that is not served, and the connection was closed."""
+
+    kind = "node.refused-request"
+    text = "it closed a connection: {why}"
+    why: Why
+
+
+@event
 class HoldReached(HistoryEvent):
     """A task waits at a hold point."""
 
@@ -55,6 +64,15 @@ class HoldReleased(HistoryEvent):
 
     kind = "hold.released"
     text = "the task at {point} goes on"
+    point: Point
+
+
+@event
+class AnswerLost(HistoryEvent):
+    """A request was handled, and its connection ended without the answer."""
+
+    kind = "answer.lost"
+    text = "the answer at {point} was lost"
     point: Point
 
 

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from pytest_kcontroller.model.toxics import LATENCY, RESET_PEER, STREAMS, Stream, Toxic
 from pytest_kcontroller.sim.zookeeper.replica import Follower
 from pytest_kcontroller.zookeeper.session import Request, WatchKind
 
@@ -39,6 +40,10 @@ class Pipe:
 
     def __len__(self) -> int:
         return len(self._queue)
+
+    def count(self, call: Call) -> int:
+        """How many of these calls are on their way."""
+        return sum(sent == call for _, sent, _ in self._queue)
 
     @property
     def held(self) -> bool:
@@ -120,15 +125,22 @@ class Connection:
     # --- the client's end
 
     def shake_hands(self, session_id: int, password: bytes, timeout_ms: int) -> None:
-        self.up.send(self.link.delay_us, self.link.server.accept, self, session_id, password, timeout_ms)
+        if not self._breaks():
+            self.up.send(self.link.late("upstream"), self.link.server.accept, self, session_id, password, timeout_ms)
+
+    def _breaks(self) -> bool:
+        """Whether what is said breaks it."""
+        if breaks := self.link.resets("upstream"):
+            self.break_off(heard=0)
+        return breaks
 
     def send(self, request: Request | None, xid: int) -> None:
         """`None`: closes the session. On a broken connection whose client has not heard of it yet: nothing."""
-        if not self.open:
+        if not self.open or self._breaks():
             return
         if request is not None and self.link.server.on_submit is not None:
             self.link.server.on_submit(self.link.name, request)
-        self.up.send(self.link.delay_us, self.link.server.serve, self, request, xid)
+        self.up.send(self.link.late("upstream"), self.link.server.serve, self, request, xid)
 
     @property
     def attached(self) -> bool:
@@ -148,8 +160,13 @@ class Connection:
     # --- the server's end
 
     def tell(self, call: Call, *args: Any) -> None:
-        if self.open:
-            self.client.inbox.send(self.link.delay_us, call, *args)
+        if not self.open:
+            return
+        if self.link.resets("downstream"):
+            # Not now: the server may be telling all who watch.
+            self.link.server.loop.call_soon(self.break_off, None, 0)
+        else:
+            self.client.inbox.send(self.link.late("downstream"), call, *args)
 
     def event(self, kind: WatchKind, path: str) -> None:
         self.tell(self.client.on_watch, kind, path[len(self.chroot) :] or "/")
@@ -196,9 +213,11 @@ class ZkLink:
 
     def __init__(self, server: SimZooKeeper, name: str, delay_us: int, rng: NamedRng) -> None:
         self.server, self.name, self.delay_us = server, name, delay_us
-        self._least_us = delay_us
+        """`delay_us`: how long everything is on the way, in each direction, without a toxic."""
         self.draw = rng.stream(f"zookeeper/{name}")
-        self.is_cut, self.is_held = False, False
+        self.is_cut = False
+        self._held: tuple[Stream, ...] = ()
+        self._toxics: dict[str, Toxic] = {}
         self.follower: Follower | None = None
         self._connections: list[Connection] = []
         self.grants: list[Connection] = []
@@ -219,14 +238,23 @@ class ZkLink:
         connection = Connection(self, client, chroot)
         self._connections = [old for old in self._connections if len(old.up) or old.in_use]
         self._connections.append(connection)
-        if self.is_held:
-            self._hold(connection)
+        if "upstream" in self._held:
+            connection.up.hold()
+        if "downstream" in self._held:
+            client.inbox.hold()
         return connection
 
     @property
     def flying(self) -> int:
         """How many requests are on their way."""
         return sum(len(connection.up) for connection in self._connections if connection.open)
+
+    @property
+    def unheard(self) -> int:
+        """How many watch events are on their way to the process, or would be if its follower did not lag behind."""
+        behind = 0 if self.follower is None else self.follower.behind
+        clients = [connection.client for connection in self._connections if connection.attached]
+        return behind + sum(client.inbox.count(client.on_watch) for client in clients)
 
     def cut(self, arriving: int | None = None, heard: int | None = None) -> None:
         """Resets the connections and refuses new ones until `heal`. For the numbers see Connection.break_off. Idempotent."""
@@ -241,20 +269,48 @@ class ZkLink:
     def drawn(self, most: int) -> int:
         return self.draw.randint(0, most) if most else 0
 
-    def slow(self, late_us: int) -> None:
-        """From now on everything is late by so much in each direction; 0: not any more."""
-        self.delay_us = self._least_us + late_us
+    @property
+    def toxics(self) -> tuple[Toxic, ...]:
+        return tuple(self._toxics.values())
+
+    def impair(self, toxic: Toxic) -> None:
+        """`latency`, `timeout` 0 and `reset_peer` 0: nothing here has bytes. A cut is in force with the next `hold`."""
+        self._toxics[toxic.name] = toxic
+
+    def restore(self, toxic: Toxic) -> None:
+        """Takes it back."""
+        self._toxics.pop(toxic.name, None)
 
     @property
-    def late_us(self) -> int:
-        """See slow."""
-        return self.delay_us - self._least_us
+    def cut_ways(self) -> tuple[Stream, ...]:
+        """The directions that a toxic has cut."""
+        return tuple(toxic.stream for toxic in self._toxics.values() if toxic.is_cut)
+
+    def late(self, stream: Stream) -> int:
+        """How long what is said now in this direction is on its way, in microseconds."""
+        toxic = self._toxics.get(Toxic(LATENCY, stream).name)
+        if toxic is None:
+            return self.delay_us
+        jitter_us = toxic.attributes.get("jitter", 0) * 1000
+        spread_us = self.draw.randint(-jitter_us, jitter_us) if jitter_us else 0
+        return self.delay_us + max(0, toxic.attributes["latency"] * 1000 + spread_us)
+
+    def usual_us(self, stream: Stream) -> int:
+        """As `late`, without jitter."""
+        toxic = self._toxics.get(Toxic(LATENCY, stream).name)
+        return self.delay_us + (0 if toxic is None else toxic.attributes["latency"] * 1000)
+
+    def resets(self, stream: Stream) -> bool:
+        """Whether what is said in this direction breaks the connection."""
+        return Toxic(RESET_PEER, stream).name in self._toxics
 
     async def round_trip_us(self, loop: SimLoop) -> int:
         """How long a question from a process on `loop`, which changes nothing, and its answer are on the way."""
         began_us, answered = self.server.loop.scheduler.now_us, loop.create_future()
+        if self._held or any(map(self.resets, STREAMS)):
+            await answered  # nobody answers: what is held passes when the asker does not wait any more
         there, back = Pipe(self.server.loop), Pipe(loop)
-        there.send(self.delay_us, lambda: back.send(self.delay_us, answered.set_result, None))
+        there.send(self.late("upstream"), lambda: back.send(self.late("downstream"), answered.set_result, None))
         await asyncio.shield(answered)
         return self.server.loop.scheduler.now_us - began_us
 
@@ -270,21 +326,26 @@ class ZkLink:
         self.follower.lag_us = lag_us
         self.follower.rearm()
 
-    def hold(self) -> None:
-        """Nothing passes any more, and nobody is told; connections stay until a client hears nothing for too long."""
-        self.is_held = True
+    def hold(self, held: tuple[Stream, ...] = STREAMS) -> None:
+        """Nothing passes any more in these directions, and nobody is told; connections stay until a client hears nothing
+        for too long. What was held in another direction arrives now. Idempotent."""
+        changed = [stream for stream in STREAMS if (stream in held) != (stream in self._held)]
+        self._held = held
         for connection in self._connections:
-            self._hold(connection)
+            for stream in changed:
+                if stream == "upstream":
+                    _hold_or_release(connection.up, stream in held)
+                elif connection.attached:
+                    _hold_or_release(connection.client.inbox, stream in held)
 
     def heal(self) -> None:
         """Ends `cut` and `hold`: what was held arrives now. Idempotent."""
-        self.is_cut = self.is_held = False
-        for connection in self._connections:
-            connection.up.release()
-            if connection.attached:
-                connection.client.inbox.release()
+        self.is_cut = False
+        self.hold(())
 
-    def _hold(self, connection: Connection) -> None:
-        connection.up.hold()
-        if connection.attached:
-            connection.client.inbox.hold()
+
+def _hold_or_release(pipe: Pipe, hold: bool) -> None:
+    if hold:
+        pipe.hold()
+    else:
+        pipe.release()

@@ -110,6 +110,11 @@ class Follower:
         """The newest transaction that is here."""
         return self._server.txns[self._applied - 1][1].zxid if self._applied else 0
 
+    @property
+    def behind(self) -> int:
+        """How many transactions are not here yet."""
+        return len(self._server.txns) - self._applied
+
     def answer(self, connection: Connection, answer: object) -> None:
         """Of a write that the leader has done just now."""
         self._behind[connection] = _Behind(len(self._server.txns), answer)

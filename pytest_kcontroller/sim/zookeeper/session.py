@@ -169,7 +169,8 @@ class SimSession:
     def _give_up_handshake(self, connection: Connection) -> None:
         """On a link so slow that no answer can come in time. The server never sees it: a proxy drops what it still has of a
         connection that is closed."""
-        if connection is self.connection and not self._ready and 2 * self._link.delay_us >= self._asked_ms * 1000:
+        late_us = self._link.usual_us("upstream") + self._link.usual_us("downstream")
+        if connection is self.connection and not self._ready and late_us >= self._asked_ms * 1000:
             connection.break_off(arriving=0, heard=0)
 
     def _retry(self) -> None:
@@ -184,11 +185,16 @@ class SimSession:
         if connection is None or not self._ready:
             return
         now_us, period_us = self._now.now_us, self._timeout_ms * 1000 // 3
-        delay_us = self._link.delay_us
-        if connection.flows and delay_us < 2 * period_us:
-            self._link.server.touch(connection, now_us + delay_us)
-        if connection.flows and 2 * delay_us < period_us:
-            self._heard_us = now_us + 2 * delay_us
+        there_us = self._link.usual_us("upstream")
+        back_us = there_us + self._link.usual_us("downstream")
+        flows = connection.flows and not self._link.resets("upstream")
+        if flows and there_us < 2 * period_us:
+            self._link.server.touch(connection, now_us + there_us)
+        if self._link.resets("upstream") or (flows and self._link.resets("downstream")):
+            connection.break_off(heard=0)  # by the ping, or by its answer
+            return
+        if flows and not self.inbox.held and back_us < period_us:
+            self._heard_us = now_us + back_us
         elif self._heard_us <= self._unanswered_us:
             connection.break_off(heard=0)
             return

@@ -5,11 +5,20 @@ Neighbouring fields of a fixed size are packed at once, with the count of tagged
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pytest_kcontroller.wire.generate.schema import NUMBERS, UUID, Field, MessageSchema, StructSchema, Type, snake_case
-from pytest_kcontroller.wire.generate.source import call, default_value
+from pytest_kcontroller.wire.generate.schema import (
+    NO_VERSIONS,
+    NUMBERS,
+    UUID,
+    Field,
+    MessageSchema,
+    StructSchema,
+    Type,
+    snake_case,
+)
+from pytest_kcontroller.wire.generate.source import call, default_value, define
 
 _TAG_COUNT = "B"
 _SIZES = {"?": 1, "b": 1, "B": 1, "h": 2, "H": 2, "i": 4, "q": 8, "d": 8, "16s": 16}
@@ -40,10 +49,14 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Versions of a message with one layout, named after the first of them."""
+    """Versions of a message with one layout.
+
+    `first`: struct -> the version after which its functions are named, the first one in which it is written the same way.
+    """
 
     schema: MessageSchema
     versions: tuple[int, ...]
+    first: Mapping[str, int]
 
     @property
     def version(self) -> int:
@@ -58,26 +71,52 @@ class Group:
         return self.versions[-1] == self.schema.versions.last
 
     def function(self, verb: str, struct: str) -> str:
-        return f"_{verb}_{snake_case(struct)}_v{self.version}"
+        return f"_{verb}_{snake_case(struct)}_v{self.first[struct]}"
+
+    def own(self) -> Iterator[StructSchema]:
+        """The structs whose functions are named after this group."""
+        return (struct for struct in structs_of(self) if self.first[struct.name] == self.version)
 
 
 def groups(schema: MessageSchema) -> list[Group]:
     """Neighbouring versions that have the same fields in the same form are one group."""
     found: list[tuple[object, list[int]]] = []
     for version in schema.spoken:
-        form = (version in schema.flexible, _form(schema, version))
+        form = _form(schema, schema.by_name[schema.name], version)
         if found and found[-1][0] == form:
             found[-1][1].append(version)
         else:
             found.append((form, [version]))
-    return [Group(schema, tuple(versions)) for _, versions in found]
+    seen: list[tuple[object, int]] = []
+    made: list[Group] = []
+    for _, versions in found:
+        newest, first = versions[-1] == schema.versions.last, dict[str, int]()
+        for struct in schema.structs:
+            key = (struct.name, _form(schema, struct, versions[0]), newest and _has_structs(struct))
+            first[struct.name] = next((version for known, version in seen if known == key), versions[0])
+            seen.append((key, first[struct.name]))
+        made.append(Group(schema, tuple(versions), first))
+    return made
 
 
-def _form(schema: MessageSchema, version: int) -> object:
-    return [
-        [(f.name, f.in_body(version), f.in_tags(version), version in f.nullable) for f in struct.fields]
-        for struct in schema.structs
+def _has_structs(struct: StructSchema) -> bool:
+    """Then it is written in another way in the newest version: see write_array."""
+    return any(f.type.is_struct for f in struct.fields)
+
+
+def _form(schema: MessageSchema, struct: StructSchema, version: int) -> object:
+    """What decides how a struct, and all that is in it, is written."""
+    fields = [
+        (
+            f.name,
+            f.in_body(version),
+            f.in_tags(version),
+            version in f.nullable,
+            _form(schema, schema.by_name[f.type.name], version) if f.type.is_struct else None,
+        )
+        for f in struct.fields
     ]
+    return version in schema.flexible, fields
 
 
 def structs_of(group: Group) -> Iterator[StructSchema]:
@@ -90,7 +129,8 @@ def structs_of(group: Group) -> Iterator[StructSchema]:
 
 
 def encoder(group: Group, struct: StructSchema, names: Names) -> list[str]:
-    lines = [f"def {group.function('encode', struct.name)}(m: {struct.name}, write: Write) -> None:"]
+    lines = define(group.function("encode", struct.name), f"m: {struct.name}, write: Write", "None")
+    bare = len(lines)
     tagged = [f for f in struct.fields if f.in_tags(group.version)]
     runs = list(_runs(group, struct, bare_tags=group.flexible and not tagged))
     for run in runs:
@@ -103,15 +143,13 @@ def encoder(group: Group, struct: StructSchema, names: Names) -> list[str]:
         for each in tagged:
             lines += [f"    if {_differs(each)}:", f"        tagged[{each.tag}] = {_bytes(group, each, names)}"]
         lines += [f"    write({names.primitive('tagged_fields')}(tagged))"]
-    return lines if len(lines) > 1 else [*lines, "    return"]
+    return lines if len(lines) > bare else [*lines, "    return"]
 
 
 def decoder(group: Group, struct: StructSchema, names: Names) -> list[str]:
     name = struct.name
-    lines = [
-        f"def {group.function('decode', name)}(data: bytes, at: int) -> tuple[{name}, int]:",
-        f"    m = object.__new__({name})",
-    ]
+    lines = define(group.function("decode", name), "data: bytes, at: int", f"tuple[{name}, int]")
+    lines += [f"    m = object.__new__({name})"]
     if name != group.schema.name:
         lines += ["    m.encoded = None"]
     for absent in (f for f in struct.fields if not f.in_body(group.version)):
@@ -190,11 +228,11 @@ def _bytes(group: Group, f: Field, names: Names, value: str = "") -> str:
     if f.type.is_struct:
         write = f"lambda write: {_array_writer(group, names)}({value}, {_element(group, f, 'encode')}, write)"
         return f"{names.primitive('joined')}({write})"
-    if f.type.array:
-        encode = f"{names.primitive('strings')}" if f.type.name == "string" else f"{names.array_of(f.type)}.encode"
-        return f"{encode}({value})"
-    encode = {"string": "string" if group.flexible else "plain_string", "bytes": "octets"}[f.type.name]
-    return f"{names.primitive(encode)}({value})"
+    plain = "" if group.flexible else "plain_"
+    if f.type.array and f.type.name != "string":
+        return f"{names.array_of(f.type)}.{plain}encode({value})"
+    encode = "strings" if f.type.array else {"string": "string", "bytes": "octets"}[f.type.name]
+    return f"{names.primitive(plain + encode)}({value})"
 
 
 def _array_writer(group: Group, names: Names) -> str:
@@ -204,33 +242,46 @@ def _array_writer(group: Group, names: Names) -> str:
 
 
 def _write(group: Group, f: Field, names: Names) -> list[str]:
+    value = f"m.{f.name}"
+    if f.nullable != NO_VERSIONS and group.version not in f.nullable:
+        value = f"{names.primitive('required')}({value})"
     if f.type.is_struct:
-        write = f"{_array_writer(group, names)}(m.{f.name}, {_element(group, f, 'encode')}, write)"
+        write = f"{_array_writer(group, names)}({value}, {_element(group, f, 'encode')}, write)"
     else:
-        write = f"write({_bytes(group, f, names)})"
+        write = f"write({_bytes(group, f, names, value)})"
     if group.version not in f.nullable:
         return [f"    {write}"]
-    null = f"write({names.primitive('NULL')})"
+    null = f"write({_null(group, f, names)})"
     return [f"    if m.{f.name} is None:", f"        {null}", "    else:", f"        {write}"]
+
+
+def _null(group: Group, f: Field, names: Names) -> str:
+    if group.flexible:
+        return names.primitive("NULL")
+    return names.primitive("NULL_STRING" if f.type.name == "string" and not f.type.array else "NULL_LENGTH")
 
 
 def _reader(group: Group, f: Field, names: Names) -> tuple[str, list[str]]:
     """A function of wire.primitives, and what it is given before the bytes and the offset."""
+    plain = "" if group.flexible else "plain_"
     if f.type.is_struct:
-        return names.primitive("read_array" if group.flexible else "read_plain_array"), [_element(group, f, "decode")]
+        return names.primitive(f"read_{plain}array"), [_element(group, f, "decode")]
     if f.type.array and f.type.name == "string":
-        return names.primitive("read_array"), [names.primitive("read_string")]
+        return names.primitive(f"read_{plain}array"), [names.primitive(f"read_{plain}string")]
     if f.type.array:
-        return f"{names.array_of(f.type)}.read", []
-    read = {"string": "read_string" if group.flexible else "read_plain_string", "bytes": "read_octets"}[f.type.name]
-    return names.primitive(read), []
+        return f"{names.array_of(f.type)}.{plain}read", []
+    kind = {"string": "string", "bytes": "octets"}[f.type.name]
+    return names.primitive(f"read_{plain}{kind}"), []
 
 
 def _read(group: Group, f: Field, names: Names) -> list[str]:
     function, first = _reader(group, f, names)
-    if group.version in f.nullable:
+    if group.version in f.nullable and group.flexible:
         function, first = names.primitive("read_nullable"), [_as_function(function, first)]
-    return [f"    m.{f.name}, at = {function}({', '.join([*first, 'data', 'at'])})"]
+    elif group.version in f.nullable:
+        nullable = [_null(group, f, names), _as_function(function, first)]
+        function, first = names.primitive("read_plain_nullable"), nullable
+    return call(4, f"m.{f.name}, at = {function}", [*first, "data", "at"])
 
 
 def _as_function(function: str, first: list[str]) -> str:

@@ -41,7 +41,7 @@ def _joined(blocks: Iterable[Sequence[str]]) -> str:
 
 
 def _functions(group: Group, names: Names) -> Iterator[list[str]]:
-    for struct in structs_of(group):
+    for struct in group.own():
         yield encoder(group, struct, names)
         yield decoder(group, struct, names)
 

@@ -187,8 +187,6 @@ def _field(content: Mapping[str, Any]) -> Field:
 
 def _refuse_unknown(schema: MessageSchema, struct: StructSchema, field: Field) -> None:
     kind = field.type
-    spoken = [version for version in schema.spoken if version in field.versions]
-    plain = any(version not in schema.flexible for version in spoken)
     missing = None
     if kind.is_struct and (not kind.array or kind.name not in schema.by_name):
         missing = "a struct that is not in an array, or has no fields in place"
@@ -196,8 +194,6 @@ def _refuse_unknown(schema: MessageSchema, struct: StructSchema, field: Field) -
         missing = f"the type {kind.name}"
     elif kind.array and kind.name in (UUID, "bool", "bytes"):
         missing = f"an array of {kind.name}"
-    elif plain and (kind.name == "bytes" or (kind.array and not kind.is_struct) or field.nullable != NO_VERSIONS):
-        missing = "bytes, arrays of numbers or strings, and null in versions that are not flexible"
     if missing is not None:
         raise UsageError(
             f"{struct.name}.{field.name}: the compiler does not know {missing}",

@@ -56,3 +56,10 @@ def call(indent: int, function: str, args: Sequence[str], *, outer: str = "") ->
     if len(line := f"{pad}    {function}({', '.join(args)})") <= WIDTH:
         return [f"{pad}{before}", line, f"{pad})"]
     return [f"{pad}{before}", *call(indent + 4, function, args), f"{pad})"]
+
+
+def define(name: str, parameters: str, result: str) -> list[str]:
+    """The head of a function."""
+    if len(line := f"def {name}({parameters}) -> {result}:") <= WIDTH:
+        return [line]
+    return [f"def {name}(", *(f"    {each}," for each in parameters.split(", ")), f") -> {result}:"]

@@ -7,9 +7,19 @@ from dataclasses import dataclass
 from struct import Struct
 
 from pytest_kcontroller.wire.message import Entry, Layout, Response, Write
-from pytest_kcontroller.wire.primitives import NO_TAGS, Numbers, read_array, skip_tagged_fields, write_array
+from pytest_kcontroller.wire.primitives import (
+    NO_TAGS,
+    Numbers,
+    read_array,
+    read_string,
+    skip_tagged_fields,
+    string,
+    write_array,
+    write_older_array,
+)
 
 _biB = Struct(">biB")
+_iB = Struct(">iB")
 _ih = Struct(">ih")
 _ihii = Struct(">ihii")
 _u = Struct(">16s")
@@ -29,7 +39,8 @@ class AlteredPartition(Entry):
 
 @dataclass(slots=True, kw_only=True)
 class AlteredTopic(Entry):
-    topic_id: bytes
+    topic_name: str = ""
+    topic_id: bytes = bytes(16)
     partitions: list[AlteredPartition]
 
 
@@ -43,13 +54,62 @@ class AlterPartitionResponse(Response):
     topics: list[AlteredTopic]
 
 
-def _encode_altered_partition_v3(m: AlteredPartition, write: Write) -> None:
+def _encode_altered_partition_v0(m: AlteredPartition, write: Write) -> None:
+    write(_ihii.pack(m.partition_index, m.error_code, m.leader_id, m.leader_epoch))
+    write(_int32s.encode(m.isr))
+    write(_iB.pack(m.partition_epoch, 0))
+
+
+def _decode_altered_partition_v0(data: bytes, at: int) -> tuple[AlteredPartition, int]:
+    m = object.__new__(AlteredPartition)
+    m.encoded = None
+    m.leader_recovery_state = 0
+    m.partition_index, m.error_code, m.leader_id, m.leader_epoch = _ihii.unpack_from(data, at)
+    at += 14
+    m.isr, at = _int32s.read(data, at)
+    m.partition_epoch, tags = _iB.unpack_from(data, at)
+    at = at + 5 if tags == 0 else skip_tagged_fields(data, at + 4)
+    return m, at
+
+
+def _encode_altered_topic_v0(m: AlteredTopic, write: Write) -> None:
+    write(string(m.topic_name))
+    write_older_array(m.partitions, _encode_altered_partition_v0, write)
+    write(NO_TAGS)
+
+
+def _decode_altered_topic_v0(data: bytes, at: int) -> tuple[AlteredTopic, int]:
+    m = object.__new__(AlteredTopic)
+    m.encoded = None
+    m.topic_id = bytes(16)
+    m.topic_name, at = read_string(data, at)
+    m.partitions, at = read_array(_decode_altered_partition_v0, data, at)
+    at = at + 1 if data[at] == 0 else skip_tagged_fields(data, at)
+    return m, at
+
+
+def _encode_alter_partition_response_v0(m: AlterPartitionResponse, write: Write) -> None:
+    write(_ih.pack(m.throttle_time_ms, m.error_code))
+    write_older_array(m.topics, _encode_altered_topic_v0, write)
+    write(NO_TAGS)
+
+
+def _decode_alter_partition_response_v0(data: bytes, at: int) -> tuple[AlterPartitionResponse, int]:
+    m = object.__new__(AlterPartitionResponse)
+    m.throttle_time_ms, m.error_code = _ih.unpack_from(data, at)
+    at += 6
+    m.topics, at = read_array(_decode_altered_topic_v0, data, at)
+    at = at + 1 if data[at] == 0 else skip_tagged_fields(data, at)
+    return m, at
+
+
+def _encode_altered_partition_v1(m: AlteredPartition, write: Write) -> None:
     write(_ihii.pack(m.partition_index, m.error_code, m.leader_id, m.leader_epoch))
     write(_int32s.encode(m.isr))
     write(_biB.pack(m.leader_recovery_state, m.partition_epoch, 0))
 
 
-def _decode_altered_partition_v3(data: bytes, at: int) -> tuple[AlteredPartition, int]:
+def _decode_altered_partition_v1(data: bytes, at: int) -> tuple[AlteredPartition, int]:
     m = object.__new__(AlteredPartition)
     m.encoded = None
     m.partition_index, m.error_code, m.leader_id, m.leader_epoch = _ihii.unpack_from(data, at)
@@ -60,43 +120,84 @@ def _decode_altered_partition_v3(data: bytes, at: int) -> tuple[AlteredPartition
     return m, at
 
 
-def _encode_altered_topic_v3(m: AlteredTopic, write: Write) -> None:
-    write(_u.pack(m.topic_id))
-    write_array(m.partitions, _encode_altered_partition_v3, write)
+def _encode_altered_topic_v1(m: AlteredTopic, write: Write) -> None:
+    write(string(m.topic_name))
+    write_older_array(m.partitions, _encode_altered_partition_v1, write)
     write(NO_TAGS)
 
 
-def _decode_altered_topic_v3(data: bytes, at: int) -> tuple[AlteredTopic, int]:
+def _decode_altered_topic_v1(data: bytes, at: int) -> tuple[AlteredTopic, int]:
     m = object.__new__(AlteredTopic)
     m.encoded = None
-    (m.topic_id,) = _u.unpack_from(data, at)
-    at += 16
-    m.partitions, at = read_array(_decode_altered_partition_v3, data, at)
+    m.topic_id = bytes(16)
+    m.topic_name, at = read_string(data, at)
+    m.partitions, at = read_array(_decode_altered_partition_v1, data, at)
     at = at + 1 if data[at] == 0 else skip_tagged_fields(data, at)
     return m, at
 
 
-def _encode_alter_partition_response_v3(m: AlterPartitionResponse, write: Write) -> None:
+def _encode_alter_partition_response_v1(m: AlterPartitionResponse, write: Write) -> None:
     write(_ih.pack(m.throttle_time_ms, m.error_code))
-    write_array(m.topics, _encode_altered_topic_v3, write)
+    write_older_array(m.topics, _encode_altered_topic_v1, write)
     write(NO_TAGS)
 
 
-def _decode_alter_partition_response_v3(data: bytes, at: int) -> tuple[AlterPartitionResponse, int]:
+def _decode_alter_partition_response_v1(data: bytes, at: int) -> tuple[AlterPartitionResponse, int]:
     m = object.__new__(AlterPartitionResponse)
     m.throttle_time_ms, m.error_code = _ih.unpack_from(data, at)
     at += 6
-    m.topics, at = read_array(_decode_altered_topic_v3, data, at)
+    m.topics, at = read_array(_decode_altered_topic_v1, data, at)
+    at = at + 1 if data[at] == 0 else skip_tagged_fields(data, at)
+    return m, at
+
+
+def _encode_altered_topic_v2(m: AlteredTopic, write: Write) -> None:
+    write(_u.pack(m.topic_id))
+    write_array(m.partitions, _encode_altered_partition_v1, write)
+    write(NO_TAGS)
+
+
+def _decode_altered_topic_v2(data: bytes, at: int) -> tuple[AlteredTopic, int]:
+    m = object.__new__(AlteredTopic)
+    m.encoded = None
+    m.topic_name = ""
+    (m.topic_id,) = _u.unpack_from(data, at)
+    at += 16
+    m.partitions, at = read_array(_decode_altered_partition_v1, data, at)
+    at = at + 1 if data[at] == 0 else skip_tagged_fields(data, at)
+    return m, at
+
+
+def _encode_alter_partition_response_v2(m: AlterPartitionResponse, write: Write) -> None:
+    write(_ih.pack(m.throttle_time_ms, m.error_code))
+    write_array(m.topics, _encode_altered_topic_v2, write)
+    write(NO_TAGS)
+
+
+def _decode_alter_partition_response_v2(data: bytes, at: int) -> tuple[AlterPartitionResponse, int]:
+    m = object.__new__(AlterPartitionResponse)
+    m.throttle_time_ms, m.error_code = _ih.unpack_from(data, at)
+    at += 6
+    m.topics, at = read_array(_decode_altered_topic_v2, data, at)
     at = at + 1 if data[at] == 0 else skip_tagged_fields(data, at)
     return m, at
 
 
 AlteredPartition.LAYOUTS = {
-    3: Layout(_encode_altered_partition_v3, _decode_altered_partition_v3),
+    0: Layout(_encode_altered_partition_v0, _decode_altered_partition_v0),
+    1: Layout(_encode_altered_partition_v1, _decode_altered_partition_v1),
+    2: Layout(_encode_altered_partition_v1, _decode_altered_partition_v1),
+    3: Layout(_encode_altered_partition_v1, _decode_altered_partition_v1),
 }
 AlteredTopic.LAYOUTS = {
-    3: Layout(_encode_altered_topic_v3, _decode_altered_topic_v3),
+    0: Layout(_encode_altered_topic_v0, _decode_altered_topic_v0),
+    1: Layout(_encode_altered_topic_v1, _decode_altered_topic_v1),
+    2: Layout(_encode_altered_topic_v2, _decode_altered_topic_v2),
+    3: Layout(_encode_altered_topic_v2, _decode_altered_topic_v2),
 }
 AlterPartitionResponse.LAYOUTS = {
-    3: Layout(_encode_alter_partition_response_v3, _decode_alter_partition_response_v3),
+    0: Layout(_encode_alter_partition_response_v0, _decode_alter_partition_response_v0),
+    1: Layout(_encode_alter_partition_response_v1, _decode_alter_partition_response_v1),
+    2: Layout(_encode_alter_partition_response_v2, _decode_alter_partition_response_v2),
+    3: Layout(_encode_alter_partition_response_v2, _decode_alter_partition_response_v2),
 }

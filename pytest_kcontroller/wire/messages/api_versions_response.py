@@ -94,21 +94,9 @@ def _decode_api_versions_response_v0(data: bytes, at: int) -> tuple[ApiVersionsR
     return m, at
 
 
-def _encode_api_version_v1(m: ApiVersion, write: Write) -> None:
-    write(_hhh.pack(m.api_key, m.min_version, m.max_version))
-
-
-def _decode_api_version_v1(data: bytes, at: int) -> tuple[ApiVersion, int]:
-    m = object.__new__(ApiVersion)
-    m.encoded = None
-    m.api_key, m.min_version, m.max_version = _hhh.unpack_from(data, at)
-    at += 6
-    return m, at
-
-
 def _encode_api_versions_response_v1(m: ApiVersionsResponse, write: Write) -> None:
     write(_h.pack(m.error_code))
-    write_plain_array(m.api_keys, _encode_api_version_v1, write)
+    write_plain_array(m.api_keys, _encode_api_version_v0, write)
     write(_i.pack(m.throttle_time_ms))
 
 
@@ -120,7 +108,7 @@ def _decode_api_versions_response_v1(data: bytes, at: int) -> tuple[ApiVersionsR
     m.zk_migration_ready = False
     (m.error_code,) = _h.unpack_from(data, at)
     at += 2
-    m.api_keys, at = read_plain_array(_decode_api_version_v1, data, at)
+    m.api_keys, at = read_plain_array(_decode_api_version_v0, data, at)
     (m.throttle_time_ms,) = _i.unpack_from(data, at)
     at += 4
     return m, at
@@ -207,8 +195,8 @@ def _decode_api_versions_response_v3(data: bytes, at: int) -> tuple[ApiVersionsR
 
 ApiVersion.LAYOUTS = {
     0: Layout(_encode_api_version_v0, _decode_api_version_v0),
-    1: Layout(_encode_api_version_v1, _decode_api_version_v1),
-    2: Layout(_encode_api_version_v1, _decode_api_version_v1),
+    1: Layout(_encode_api_version_v0, _decode_api_version_v0),
+    2: Layout(_encode_api_version_v0, _decode_api_version_v0),
     3: Layout(_encode_api_version_v3, _decode_api_version_v3),
     4: Layout(_encode_api_version_v3, _decode_api_version_v3),
 }

@@ -7,9 +7,21 @@ from dataclasses import dataclass
 from struct import Struct
 
 from pytest_kcontroller.wire.message import Entry, Layout, Response, Write
-from pytest_kcontroller.wire.primitives import NO_TAGS, read_array, read_string, skip_tagged_fields, string, write_array
+from pytest_kcontroller.wire.primitives import (
+    NO_TAGS,
+    plain_string,
+    read_array,
+    read_plain_array,
+    read_plain_string,
+    read_string,
+    skip_tagged_fields,
+    string,
+    write_array,
+    write_plain_array,
+)
 
 _h = Struct(">h")
+_i = Struct(">i")
 _iB = Struct(">iB")
 
 
@@ -26,6 +38,33 @@ class ControlledShutdownResponse(Response):
     API_KEY = 7
     error_code: int
     remaining_partitions: list[RemainingPartition]
+
+
+def _encode_remaining_partition_v0(m: RemainingPartition, write: Write) -> None:
+    write(plain_string(m.topic_name))
+    write(_i.pack(m.partition_index))
+
+
+def _decode_remaining_partition_v0(data: bytes, at: int) -> tuple[RemainingPartition, int]:
+    m = object.__new__(RemainingPartition)
+    m.encoded = None
+    m.topic_name, at = read_plain_string(data, at)
+    (m.partition_index,) = _i.unpack_from(data, at)
+    at += 4
+    return m, at
+
+
+def _encode_controlled_shutdown_response_v0(m: ControlledShutdownResponse, write: Write) -> None:
+    write(_h.pack(m.error_code))
+    write_plain_array(m.remaining_partitions, _encode_remaining_partition_v0, write)
+
+
+def _decode_controlled_shutdown_response_v0(data: bytes, at: int) -> tuple[ControlledShutdownResponse, int]:
+    m = object.__new__(ControlledShutdownResponse)
+    (m.error_code,) = _h.unpack_from(data, at)
+    at += 2
+    m.remaining_partitions, at = read_plain_array(_decode_remaining_partition_v0, data, at)
+    return m, at
 
 
 def _encode_remaining_partition_v3(m: RemainingPartition, write: Write) -> None:
@@ -58,8 +97,14 @@ def _decode_controlled_shutdown_response_v3(data: bytes, at: int) -> tuple[Contr
 
 
 RemainingPartition.LAYOUTS = {
+    0: Layout(_encode_remaining_partition_v0, _decode_remaining_partition_v0),
+    1: Layout(_encode_remaining_partition_v0, _decode_remaining_partition_v0),
+    2: Layout(_encode_remaining_partition_v0, _decode_remaining_partition_v0),
     3: Layout(_encode_remaining_partition_v3, _decode_remaining_partition_v3),
 }
 ControlledShutdownResponse.LAYOUTS = {
+    0: Layout(_encode_controlled_shutdown_response_v0, _decode_controlled_shutdown_response_v0),
+    1: Layout(_encode_controlled_shutdown_response_v0, _decode_controlled_shutdown_response_v0),
+    2: Layout(_encode_controlled_shutdown_response_v0, _decode_controlled_shutdown_response_v0),
     3: Layout(_encode_controlled_shutdown_response_v3, _decode_controlled_shutdown_response_v3),
 }

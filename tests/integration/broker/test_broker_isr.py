@@ -38,7 +38,7 @@ from pytest_kcontroller.wire.messages import (
     UpdateMetadataEndpoint,
     UpdateMetadataRequest,
 )
-from pytest_kcontroller.wire.server import serve
+from pytest_kcontroller.wire.server import Service, serve
 from pytest_kcontroller.wire.topic_ids import topic_uuid
 
 LIMIT_S = 10 * float(os.environ.get("KC_TIMEOUT_SCALE", "1"))
@@ -66,7 +66,7 @@ class Controller:
         return await answer(request)
 
     async def _serve(self, stream: Stream) -> None:
-        await serve(stream, {ApiKey.ALTER_PARTITION: self._alter})
+        await serve(stream, Service(handlers={ApiKey.ALTER_PARTITION: self._alter}))
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[Controller]:
@@ -140,7 +140,7 @@ class Rig:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Rig]:
         async def serve_one(stream: Stream) -> None:
-            await serve(stream, self.broker.handlers())
+            await serve(stream, Service(handlers=self.broker.handlers()))
 
         listening = await SocketTransport().listen(ANY, serve_one)
         self.client = RequestClient(SocketTransport(), listening.address)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -14,14 +15,16 @@ from pathlib import Path
 import psutil
 import pytest
 
+from pytest_kcontroller.cli import main
 from pytest_kcontroller.cluster.timing import scaled
+from tests.tools.programs import run_kcontroller
 
 CAMPAIGNS = Path(__file__).parents[3] / "chaos" / "campaigns"
 PROGRAM = [sys.executable, "-u", "-c", "import sys; from pytest_kcontroller.cli import main; sys.exit(main())", "hunt"]
 
 UNREACHED = """
 from pytest_kcontroller.hookspecs import hookimpl
-from pytest_kcontroller.runtime.seams import Mutant, seam
+from pytest_kcontroller.seams import Mutant, seam
 
 @seam("nobody.calls-this")
 def step():
@@ -97,9 +100,7 @@ def command(out: Path, *arguments: object) -> list[str]:
 
 def hunt(out: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
     surroundings = {**os.environ, "PYTHONPATH": os.pathsep.join([str(out), os.environ.get("PYTHONPATH", "")])}
-    return subprocess.run(
-        command(out, *arguments), capture_output=True, text=True, timeout=scaled(120), check=False, env=surroundings
-    )
+    return run_kcontroller("hunt", *arguments, "--out", out, timeout=scaled(120), env=surroundings)
 
 
 def test_a_mutant_is_found_kept_and_explained(tmp_path: Path) -> None:
@@ -186,20 +187,25 @@ def test_bad_numbers_are_said(tmp_path: Path, option: str) -> None:
 
 
 @pytest.fixture
-def hunting(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], list[psutil.Process]]]:
-    """A hunt that goes on, and its two processes."""
+def hunting(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], list[psutil.Process], int]]:
+    """A hunt that goes on, its two processes, and what it says: on a terminal each second, else only each tenth."""
     arguments = (CAMPAIGNS / "smoke.toml", "--jobs", 2, "--max-seconds", scaled(60))
-    with subprocess.Popen(command(tmp_path, *arguments), stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        process.stdout.readline()  # how far it is: runs have been played
-        yield process, psutil.Process(process.pid).children(recursive=True)
+    ours, theirs = pty.openpty()
+    surroundings = {**os.environ, "TERM": "xterm"}
+    with subprocess.Popen(command(tmp_path, *arguments), stdout=theirs, env=surroundings) as process:
+        os.close(theirs)
+        said = ""
+        while not re.search(r"[1-9]\d* schedule", said):
+            said += os.read(ours, 4096).decode()
+        yield process, psutil.Process(process.pid).children(recursive=True), ours
         process.kill()
+    os.close(ours)
 
 
 def test_no_process_outlives_a_hunt_that_is_killed(
-    hunting: tuple[subprocess.Popen[str], list[psutil.Process]],
+    hunting: tuple[subprocess.Popen[bytes], list[psutil.Process], int],
 ) -> None:
-    process, workers = hunting
+    process, workers, _ = hunting
     assert len(workers) == 2
     process.kill()
     _, alive = psutil.wait_procs(workers, timeout=scaled(10))
@@ -208,12 +214,22 @@ def test_no_process_outlives_a_hunt_that_is_killed(
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_can_be_ended_and_says_how_far_it_came(
-    hunting: tuple[subprocess.Popen[str], list[psutil.Process]], number: signal.Signals
+    hunting: tuple[subprocess.Popen[bytes], list[psutil.Process], int], number: signal.Signals
 ) -> None:
-    process, workers = hunting
+    process, workers, terminal = hunting
     process.send_signal(number)
     assert process.wait(scaled(10)) == 130
-    assert process.stdout is not None
-    assert "times real time" in process.stdout.read()
+    said = os.read(terminal, 1 << 20).decode()
+    assert re.search(r"schedules?, .* times real time\r\n", said), "the last line, which is whole"
     _, alive = psutil.wait_procs(workers, timeout=scaled(10))
     assert not alive
+
+
+def test_what_was_found_is_said_where_it_cannot_be_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "runs").write_text("no folder")
+    zombie = str(CAMPAIGNS / "zombie.toml")
+    assert main(["hunt", zombie, "--mutant", "KAFKA-6082", "--from-seed", "7", "--out", str(tmp_path / "runs")]) == 2
+    said = capsys.readouterr()
+    assert "zombie seed 7: violated, and it could not be kept" in said.out
+    assert "--seeds 7 --backend sim --mutant KAFKA-6082" in said.out
+    assert "no run directory can be made" in said.err

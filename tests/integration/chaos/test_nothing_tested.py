@@ -3,22 +3,18 @@ and words."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from pytest_kcontroller.cluster.timing import scaled
+from tests.tools.programs import run_kcontroller
 
-PROGRAM = [sys.executable, "-c", "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"]
 ZOMBIE = (Path(__file__).parents[3] / "chaos/campaigns/zombie.toml").read_text()
 
 
 def kcontroller(*arguments: object, folder: Path) -> tuple[int, str]:
-    done = subprocess.run(
-        [*PROGRAM, *map(str, arguments)], cwd=folder, capture_output=True, text=True, timeout=scaled(120), check=False
-    )
+    done = run_kcontroller(*arguments, cwd=folder, timeout=scaled(120))
     return done.returncode, done.stdout + done.stderr
 
 

@@ -15,6 +15,7 @@ from kcontroller_chaos.history.read import read_history
 from kcontroller_chaos.invariants import check_all
 from pytest_kcontroller.cluster.docker.containers import leftover_containers
 from pytest_kcontroller.cluster.timing import scaled
+from tests.tools.programs import run_in
 
 CAMPAIGNS = Path(__file__).parents[3] / "chaos" / "campaigns"
 
@@ -61,14 +62,14 @@ def test_fixtures_run_on_a_container(pytester: pytest.Pytester, options: list[st
             assert count() == 2
         """
     )
-    pytester.runpytest_subprocess(*options).assert_outcomes(passed=2)
+    run_in(pytester, *options).assert_outcomes(passed=2)
 
 
 def test_a_campaign_item_runs_on_a_container_and_its_witness_speaks(
     pytester: pytest.Pytester, options: list[str]
 ) -> None:
     pytester.makeini(f"[pytest]\nkc_campaigns = {os.path.relpath(CAMPAIGNS / 'smoke.toml', pytester.path)}\n")
-    ran = pytester.runpytest_subprocess(*options, "--kc-seed=1", "--kc-keep=always")
+    ran = run_in(pytester, *options, "--kc-seed=1", "--kc-keep=always")
     ran.assert_outcomes(passed=1)
     (record,) = pytester.path.glob("runs/**/run.json")
     run = record.parent

@@ -89,8 +89,20 @@ def test_a_strategy_that_never_answers_is_asked_once(tmp_path: Path, monkeypatch
 def test_an_assignment_error_refuses_the_topic(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    body = "raise InvalidReplicationFactorError('not on a Sunday')"
-    assert play(tmp_path, monkeypatch, "kct_refusing", body) == 2
+    """Where it is one of the campaign's own, that seed cannot be played, and the others are."""
+    body = """
+        if draw(2):
+            raise InvalidReplicationFactorError('not on a Sunday')
+        return {partition: (0, 1, 2) for partition in range(request.partitions)}"""
+    more = "[thresholds]\nfaults_applied = 0\noperations_ok = 0\n"
+    some = CAMPAIGN.replace("duration_s = 2", 'duration_s = 2\nseeds = "1..4"') + more
+    monkeypatch.setattr(sys.modules[__name__], "CAMPAIGN", some)
+    assert play(tmp_path, monkeypatch, "kct_refusing", body.strip()) == 6
     said = capsys.readouterr()
-    assert "not on a Sunday" in said.out + said.err
     assert "Traceback" not in said.err
+    verdicts = [json.loads(path.read_text())["overall"] for path in tmp_path.glob("runs/placed/*/verdicts.json")]
+    assert len(verdicts) == 4
+    assert sorted(set(verdicts)) == ["environment", "held"]
+    told = "the topic 't' of the campaign was refused: not on a Sunday"
+    assert told in said.out
+    assert f"environment in {verdicts.count('environment')} of 4 runs: {told}" in said.out

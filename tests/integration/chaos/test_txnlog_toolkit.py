@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyspark
 
-from kcontroller_chaos.history import txnlog
+from kcontroller_chaos.history.committed import read_all
 
 ROOT = Path(__file__).parents[3]
 LOG = ROOT / "tests/data/zookeeper_log"
@@ -21,7 +21,7 @@ def test_three_readers_agree():
     command = ["java", "-cp", jars, tool, "-d", str(LOG / "log.1")]
     text = subprocess.run(command, capture_output=True, check=True, timeout=60).stdout.decode(errors="replace")
     theirs = re.findall(r"session (0x\w+) cxid (0x\w+) zxid (0x\w+)", text)
-    ours = [(hex(t.session), hex(t.cxid), hex(t.zxid)) for t in txnlog.read_all(LOG)]
+    ours = [(hex(t.session), hex(t.cxid), hex(t.zxid)) for t in read_all(LOG)]
     assert ours == theirs
     reader = [sys.executable, "-m", "tests.tools.zklog", str(LOG)]
     lines = subprocess.run(reader, capture_output=True, check=True, text=True, cwd=ROOT).stdout.splitlines()

@@ -8,13 +8,13 @@ import shutil
 import struct
 import subprocess
 import sys
-import time
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from pytest_kcontroller.cluster.timing import scaled
+from tests.tools.programs import while_it_runs
 
 SHIFT = Path(__file__).parents[2] / "data" / "wall_clock" / "shift.c"
 PROGRAM = [sys.executable, "-c", "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"]
@@ -59,10 +59,8 @@ def test_a_clock_that_is_set_changes_no_verdict(
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
-        until = time.monotonic() + scaled(60)  # noqa: TID251  # the time of the test itself
-        while not any("fault.applied" in path.read_text() for path in tmp_path.glob("runs/*/*/history/engine.jsonl")):
-            assert process.poll() is None and time.monotonic() < until, process.communicate()  # noqa: TID251
-            time.sleep(0.02)  # noqa: TID251
+        told = "runs/*/*/history/engine.jsonl"
+        while_it_runs(process, lambda: any("fault.applied" in path.read_text() for path in tmp_path.glob(told)))
         with (tmp_path / "shift").open("r+b") as file:
             file.write(struct.pack("=q", step_us))
         said, _ = process.communicate(timeout=scaled(120))

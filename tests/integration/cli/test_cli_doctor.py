@@ -21,6 +21,7 @@ import kcontroller_plugins
 import pytest_kcontroller
 from pytest_kcontroller.cli._probes import MISSING, PROBES, _safely
 from pytest_kcontroller.cluster.timing import scaled
+from tests.tools.programs import run_kcontroller
 
 PROGRAM = [sys.executable, "-c", "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"]
 CLUSTER = {"backend process", "fixtures kcluster, zookeeper, zk", "campaigns"}
@@ -29,6 +30,8 @@ CLUSTER = {"backend process", "fixtures kcluster, zookeeper, zk", "campaigns"}
 def doctor(
     *arguments: str, limit: Callable[[], None] | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
+    if limit is None:
+        return run_kcontroller("doctor", *arguments, timeout=scaled(60), env={**os.environ, **environment})
     return subprocess.run(
         [*PROGRAM, "doctor", *arguments],
         capture_output=True,

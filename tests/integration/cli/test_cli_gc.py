@@ -27,9 +27,11 @@ from pytest_kcontroller.cluster.docker.containers import (
     leftover_containers,
     remove_container,
 )
+from pytest_kcontroller.cluster.docker.network import remove_network
 from pytest_kcontroller.cluster.process.shared_proxies import prefix
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure
+from tests.tools.programs import run_kcontroller
 from tests.tools.toxiproxy_servers import embedded
 
 PROGRAM = [sys.executable, "-c", "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"]
@@ -38,21 +40,15 @@ SLEEP = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep
 
 def gc(temporary: Path, *arguments: str, session: str) -> subprocess.CompletedProcess[str]:
     """Only of one session: other tests run on this machine too."""
-    done = subprocess.run(
-        [*PROGRAM, "gc", "--session", session, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=scaled(60),
-        check=False,
-        env={**os.environ, "TMPDIR": str(temporary)},
-    )
+    surroundings = {**os.environ, "TMPDIR": str(temporary)}
+    done = run_kcontroller("gc", "--session", session, *arguments, timeout=scaled(60), env=surroundings)
     done.stdout = without_engine(done.stdout)
     return done
 
 
 def without_engine(said: str) -> str:
     """Where there is no Docker engine, gc says so."""
-    return re.sub(r"^not looked at: containers: .*\n", "", said, flags=re.MULTILINE)
+    return re.sub(r"^not looked at: (containers|networks): .*\n", "", said, flags=re.MULTILINE)
 
 
 @pytest.fixture
@@ -109,7 +105,7 @@ def test_what_a_dead_session_left_is_listed_and_removed(
 def test_json_names_each(left: tuple[subprocess.Popen[str], Path], dead: str, tmp_path: Path) -> None:
     process, directory = left
     said = json.loads(gc(tmp_path, "--json", session=dead).stdout)
-    assert said["not_looked_at"].keys() <= {"containers"}
+    assert said["not_looked_at"].keys() <= {"containers", "networks"}
     removed = {(item["kind"], item["name"]): item["removed"] for item in said["leftovers"]}
     assert removed == {("process", str(process.pid)): True, ("directory", str(directory)): True}
 
@@ -177,23 +173,29 @@ def test_a_process_in_a_container_is_left_alone(dead: str, tmp_path: Path) -> No
     assert [item["why_not"] for item in inside] == ["it is in a container, where pids mean something else"]
 
 
-def test_a_dead_sessions_container_is_removed_and_a_living_ones_is_not(
+def test_a_dead_sessions_containers_and_networks_are_removed_and_a_living_ones_are_not(
     zookeeper_image: str, dead: str, tmp_path: Path
 ) -> None:
     with engine() as client:
-        made = [
-            client.containers.create(zookeeper_image, labels={SESSION_LABEL: session, HOST_LABEL: host()})
-            for session in (dead, session_id())
-        ]
+        made, networks = [], []
+        for session in (dead, session_id()):
+            labels = {SESSION_LABEL: session, HOST_LABEL: host()}
+            made.append(client.containers.create(zookeeper_image, labels=labels))
+            networks.append(client.networks.create(f"kcontroller-{session}-test", labels=labels))
         try:
             done = gc(tmp_path, session=dead)
             assert done.returncode == 0, done.stderr
             assert f"removed  container {made[0].name} " in done.stdout
-            assert f"kept     container {made[1].name} " in gc(tmp_path, session=session_id()).stdout
+            assert f"removed  network {networks[0].name} " in done.stdout
+            kept = gc(tmp_path, session=session_id()).stdout
+            assert f"kept     container {made[1].name} " in kept
+            assert f"kept     network {networks[1].name} " in kept
             assert [left.id for left in leftover_containers() if left.session in (dead, session_id())] == [made[1].id]
         finally:
             for container in made:
                 remove_container(container.id)
+            for network in networks:
+                remove_network(network.id)
 
 
 LINKS = """
@@ -203,7 +205,7 @@ from pytest_kcontroller.cluster.children.processes import session_id
 from pytest_kcontroller.model.cluster import Address
 
 async def main():
-    links = await Links.start(dict.fromkeys((0, 1), Address("127.0.0.1", 1)), log=pathlib.Path(sys.argv[1]))
+    links = await Links.start(dict.fromkeys((0, 1), (Address("127.0.0.1", 1),)), log=pathlib.Path(sys.argv[1]))
     await links.cut("0", "1", "control")
     print(session_id(), flush=True)
     await asyncio.Event().wait()
@@ -224,7 +226,7 @@ def test_proxies_of_a_dead_run_go_from_a_named_server_and_all_others_stay(
             dead = run.stdout.readline().strip()
             run.kill()
         theirs = set(server.call("GET", "/proxies").json())
-        assert len(theirs) == 6, "two links to ZooKeeper, four between nodes"
+        assert len(theirs) == 8, "two links to ZooKeeper, four between nodes, two of clients"
         foreign = {
             prefix(0) + "0-1-control",  # of this process, which lives
             f"kcontroller-{dead}-00000000-0-0-1-control",  # of another machine
@@ -236,13 +238,13 @@ def test_proxies_of_a_dead_run_go_from_a_named_server_and_all_others_stay(
             assert server.call("POST", "/proxies", wanted).status_code == 201
 
         listed = gc(tmp_path, "--dry-run", session=dead)
-        assert listed.stdout.endswith("6 leftovers; kcontroller gc removes them\n"), listed.stdout
+        assert listed.stdout.endswith("8 leftovers; kcontroller gc removes them\n"), listed.stdout
         assert f"found    proxy {min(theirs)}  on {url}, " in listed.stdout
         assert "00000000-0-0-1-control  " in listed.stdout
         assert set(server.call("GET", "/proxies").json()) == theirs | foreign
 
         done = gc(tmp_path, session=dead)
-        assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "6 leftovers, 6 removed")
+        assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "8 leftovers, 8 removed")
         assert set(server.call("GET", "/proxies").json()) == foreign
         assert "(its owner lives, here or on another machine)" in gc(tmp_path, session=session_id()).stdout
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +10,15 @@ import jsonschema
 import pytest
 
 from pytest_kcontroller.cluster.timing import scaled
+from tests.tools.programs import run_kcontroller
 
 ROOT = Path(__file__).parents[3]
-PROGRAM = [sys.executable, "-c", "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"]
 ZOMBIE = ROOT / "chaos/campaigns/zombie.toml"
 SCHEMA = json.loads((ROOT / "docs/cli.schema.json").read_text())
 
 
 def document(*arguments: object, folder: Path) -> dict[str, Any]:
-    command = [*PROGRAM, *map(str, arguments), "--json"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=scaled(120), check=False)
+    done = run_kcontroller(*arguments, "--json", cwd=folder, timeout=scaled(120))
     value: dict[str, Any] = json.loads(done.stdout)
     jsonschema.validate(value, SCHEMA)
     assert value["status"] == done.returncode, done.stderr
@@ -54,6 +51,36 @@ def test_a_campaign_says_what_became_of_each_run(played: tuple[Path, dict[str, A
         True,
     )
     assert [cause["runs"] for cause in value["causes"]] == [[{"campaign": "zombie", "seed": 1}]]
+
+
+BROKEN = """
+import json
+from kcontroller_chaos.play import runner
+from pytest_kcontroller.hookspecs import hookimpl
+
+judge = runner.judge
+
+def broken(run, *rest):
+    return 1 / (json.loads((run / "run.json").read_text())["seed"] - 2) and judge(run, *rest)
+
+runner.judge = broken
+
+@hookimpl
+def kcontroller_mutants():
+    return []
+"""
+
+
+@pytest.mark.parametrize(("jobs", "seeds"), [(1, [1]), (2, [1, 3])], ids=["one by one", "two at a time"])
+def test_runs_that_ended_are_told_when_another_shows_a_bug(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int, seeds: list[int]
+) -> None:
+    (tmp_path / "kct_broken.py").write_text(BROKEN)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    options = ("--backend", "sim", "--plugin", "kct_broken", "--seeds", "1..3", "--jobs", jobs)
+    value = document("campaign", "run", ROOT / "chaos/campaigns/smoke.toml", *options, folder=tmp_path)
+    assert (value["status"], value["planned"], [run["seed"] for run in value["runs"]]) == (3, 3, seeds)
+    assert value["stopped"].endswith("division by zero")
 
 
 def test_a_replay_says_how_often_the_verdict_came_back(played: tuple[Path, dict[str, Any]]) -> None:

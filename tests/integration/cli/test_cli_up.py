@@ -71,7 +71,7 @@ def test_it_says_what_happens_and_stops_at_ctrl_c(tmp_path: Path) -> None:
             cluster.until(r"^  node ")
         said = "".join(cluster.lines)
         assert "3 nodes are up; Ctrl-C stops everything\n" in said
-        assert re.search(r"^  bootstrap servers +(127\.0\.0\.1:\d+,){2}127\.0\.0\.1:\d+$", said, re.MULTILINE)
+        assert re.search(r"^  bootstrap servers +(127\.4\.251\.\d:\d+,){2}127\.4\.251\.\d:\d+$", said, re.MULTILINE)
         assert re.search(r"^  session time-out +1000 ms$", said, re.MULTILINE)
         assert re.search(r"^  topics +orders \(2 x 3\)$", said, re.MULTILINE)
         found = re.search(r"^  node (\d)  \S+  pid (\d+)  controller", said, re.MULTILINE)

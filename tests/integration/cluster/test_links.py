@@ -13,10 +13,12 @@ from typing import Any
 import pytest
 
 from pytest_kcontroller.cluster.process.connections import established
-from pytest_kcontroller.cluster.process.links import ZOOKEEPER, Links, start_server
+from pytest_kcontroller.cluster.process.links import ZOOKEEPER, Links
+from pytest_kcontroller.cluster.process.proxy_server import start_server
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure, StartError
 from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.model.toxics import RESET_PEER, STREAMS, Toxic, slow_toxics
 
 LIMIT_S = 10
 QUIET_S = 0.3
@@ -89,7 +91,7 @@ async def cluster(tmp_path: Path) -> AsyncIterator[tuple[Links, Peer, Peer]]:
     """Links of the nodes 0, 1 and 2; a peer in the place of ZooKeeper and one in that of node 1."""
     zookeeper, node = Peer(), Peer()
     address = await zookeeper.listen("127.0.0.1:0")
-    links = await Links.start(dict.fromkeys((0, 1, 2), address), log=tmp_path / "toxiproxy.log")
+    links = await Links.start(dict.fromkeys((0, 1, 2), (address,)), log=tmp_path / "toxiproxy.log")
     try:
         await node.listen(links.listen(1))
         yield links, zookeeper, node
@@ -105,12 +107,13 @@ async def test_each_node_has_a_link_to_zookeeper_and_to_each_node(tmp_path: Path
         seen = []
         for node in range(3):
             ends = links.map_for(node)
-            assert set(ends) == {"zookeeper/zk", "0/control", "1/control", "2/control"}
             hosts = {name: Address.parse(text).host for name, text in ends.items()}
+            of_clients = {name: hosts.pop(name) for name in list(hosts) if name.endswith("/client")}
+            assert of_clients == {f"{target}/client": f"127.4.251.{target + 1}" for target in range(3)}
             assert hosts.pop("zookeeper/zk") == f"127.1.{node + 1}.250"
             assert hosts == {f"{target}/control": f"127.2.{node + 1}.{target + 1}" for target in range(3)}
             seen += [Address.parse(text) for text in ends.values()]
-        assert tuple(sorted(seen)) == links.addresses
+        assert tuple(sorted(set(seen))) == links.addresses
         assert len({links.listen(node) for node in range(3)}) == 3
 
 
@@ -181,12 +184,14 @@ async def test_slow_reset_and_disable_are_what_they_say_and_heal_ends_them(tmp_p
         loop = asyncio.get_running_loop()
         slow = await connected(links.map_for(0)["1/control"], node)
         for latency_ms in (10, 150):
-            await links.slow("0", "1", "control", latency_ms=latency_ms)
+            for toxic in slow_toxics(latency_ms):
+                await links.impair("0", "1", "control", toxic)
         assert [toxic["attributes"]["latency"] for toxic in await links.toxics("0", "1", "control")] == [150, 150]
         began = loop.time()
         await slow.passes()
         assert loop.time() - began >= 0.29
-        await links.reset("2", "1", "control")
+        for stream in STREAMS:
+            await links.impair("2", "1", "control", Toxic(RESET_PEER, stream, {"timeout": 0}))
         new = await connected(links.map_for(2)["1/control"], node)
         new.client_writer.write(b"x")
         with pytest.raises(ConnectionResetError):
@@ -229,12 +234,12 @@ async def test_clusters_share_a_server_that_is_named_and_leave_it_empty(
             await kept.passes()
             cut.close()
             kept.close()
-        assert await links._call("GET", "/proxies") == {}
+        assert await links._on.call("GET", "/proxies") == {}
         assert server.returncode is None
         async with cluster(tmp_path) as (links, _, _):
-            await server.kill()
+            await server.stop(0)
     finally:
-        await server.kill()
+        await server.stop(0)
 
 
 @asyncio_run
@@ -267,6 +272,6 @@ async def test_a_server_that_ends_at_once_is_a_start_error(tmp_path: Path, monke
     binary.chmod(0o755)
     monkeypatch.setenv("PATH", str(binary.parent), prepend=":")
     with pytest.raises(StartError, match="ended with status 4") as caught:
-        await Links.start({0: Address("127.0.0.1", 1)}, log=tmp_path / "log")
+        await Links.start({0: (Address("127.0.0.1", 1),)}, log=tmp_path / "log")
     assert "no luck today" in str(caught.value)
     assert str(binary) in caught.value.command

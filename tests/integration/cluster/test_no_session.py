@@ -92,4 +92,4 @@ def test_a_server_that_speaks_tls_only(tmp_path: Path) -> None:
     subprocess.run(made, cwd=tmp_path, check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(tmp_path / "pem", tmp_path / "key")
-    assert why(say_nothing, context) == "it speaks TLS, and is asked without"
+    assert why(say_nothing, context).startswith("it speaks TLS, and is asked without")

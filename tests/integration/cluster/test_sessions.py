@@ -10,6 +10,7 @@ import pytest
 from pytest_kcontroller.cluster.capabilities import OPTIONAL, REPORTS
 from pytest_kcontroller.cluster.contract import ZOOKEEPER, Cluster, NodeSession
 from pytest_kcontroller.errors import EnvironmentFailure, NotOnThisBackend
+from tests.integration.cluster.conftest import not_in_containers
 
 LIMIT_S = 20
 ASKED_MS = 100
@@ -26,6 +27,7 @@ async def changes(cluster: Cluster, node: int, what: Callable[[NodeSession | Non
     return cluster.session(node)
 
 
+@not_in_containers([REPORTS])
 def test_the_session_is_what_zookeeper_granted_and_the_node_reports(on_backend: Any) -> None:
     async def script(cluster: Cluster) -> None:
         for node in cluster.nodes:
@@ -40,6 +42,7 @@ def test_the_session_is_what_zookeeper_granted_and_the_node_reports(on_backend: 
     on_backend(script, session_timeout_ms=ASKED_MS)
 
 
+@not_in_containers()
 def test_an_expired_session_is_followed_by_another_one(on_backend: Any) -> None:
     async def script(cluster: Cluster) -> None:
         old = cluster.session(1)
@@ -65,18 +68,24 @@ def test_a_cluster_has_what_the_registry_says(on_backend: Any) -> None:
     on_backend(script)
 
 
+@not_in_containers()
 def test_a_reset_link_costs_the_connection_and_not_the_session(on_backend: Any) -> None:
     async def script(cluster: Cluster) -> None:
         old = cluster.session(0)
         assert old is not None
+        await cluster.cut(
+            "0", ZOOKEEPER, "zk"
+        )  # nothing gets through to a new connection, so that nobody can miss its lack
         await cluster.reset("0", ZOOKEEPER, "zk")
         await changes(cluster, 0, lambda now: now is not None and not now.connected)
+        await cluster.heal("0", ZOOKEEPER, "zk")
         await changes(cluster, 0, lambda now: now == old)
         assert [session.session_id for session in cluster.sessions(0)] == [old.session_id]
 
     on_backend(script, session_timeout_ms=10_000)
 
 
+@not_in_containers()
 def test_who_is_cut_off_is_not_connected_once_it_gives_the_connection_up(on_backend: Any) -> None:
     async def script(cluster: Cluster) -> None:
         old = cluster.session(0)

@@ -11,6 +11,7 @@ from kcontroller_chaos.campaign.file import load_campaign
 from kcontroller_chaos.campaign.schedule import draw
 from kcontroller_chaos.history.read import History
 from kcontroller_chaos.play.runner import play_schedule
+from pytest_kcontroller.cluster.capabilities import BROKERS, PEERS
 from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.sim.cluster import SimCluster
 from pytest_kcontroller.cluster.timing import unscaled
@@ -68,9 +69,9 @@ duration_s = 3
 
 
 class SilentCluster(SimCluster):
-    """The nodes are ours, but it has no way to ask them."""
+    """The nodes are brokers with links between them, but it has no way to ask them."""
 
-    offers = ()
+    offers = (BROKERS, PEERS)
 
     async def status(self, node: int) -> NoReturn:
         raise AssertionError("a node was asked for its status")

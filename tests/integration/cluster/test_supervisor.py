@@ -16,6 +16,7 @@ from typing import Any
 import psutil
 import pytest
 
+from pytest_kcontroller.cluster.children import processes
 from pytest_kcontroller.cluster.children.processes import VARIABLE, Supervised, leftovers, session_directory, session_id
 from pytest_kcontroller.cluster.timing import scaled
 
@@ -218,6 +219,7 @@ async def test_a_command_that_does_not_exist_ends_with_127_and_says_so(tmp_path:
 async def test_stop_is_sigterm_even_for_a_stopped_process(tmp_path: Path) -> None:
     child = await Supervised.start("sleeper", ["sleep", "600"], log=tmp_path / "log")
     child.signal(signal.SIGSTOP)
+    os.kill(child._supervisor, signal.SIGSTOP)  # as `pkill -STOP -f NAME` does, which finds both
     await until("it is stopped", lambda: status(child.pid) == psutil.STATUS_STOPPED)
     assert child.returncode is None
     assert await child.stop(scaled(LIMIT_S)) == -signal.SIGTERM
@@ -249,3 +251,22 @@ async def test_an_ended_child_removes_nothing_and_carries_the_session(tmp_path: 
     assert await child.wait() == 0
     assert (tmp_path / "log").read_text() == f"{session_id()} 1\n{kept}\n"
     assert kept.is_dir()
+
+
+@asyncio_run
+async def test_a_start_that_is_given_up_ends_it_and_leaves_what_others_use(tmp_path: Path) -> None:
+    """Its owner lives, and so does the cluster whose directory is removed only when the owner dies."""
+    (used := tmp_path / "used").mkdir()
+
+    def mine() -> bool:
+        return any(each.session == session_id() and "sleep 604" in each.command for each in leftovers())
+
+    start = Supervised.start("given up", ["sleep", "604"], log=tmp_path / "log", cleanup=[used])
+    starting = asyncio.create_task(start)
+    await until("its supervisor runs", mine)
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    await until("all of it has ended", lambda: not mine())
+    await asyncio.gather(*processes._given_up)
+    assert used.exists()

@@ -17,6 +17,7 @@ import pytest
 from pytest_kcontroller.cluster import admin
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure
+from tests.tools.programs import run_in
 
 CAMPAIGNS = Path(__file__).parents[3] / "chaos" / "campaigns"
 PROGRAM = [sys.executable, "-c", "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"]
@@ -28,7 +29,7 @@ def test_a_test_whose_zookeeper_dies_fails_and_says_why(pytester: pytest.Pyteste
         import os, signal
 
         def kill(kcluster):
-            os.kill(kcluster._cluster.zookeeper._process.pid, signal.SIGKILL)
+            os.kill(kcluster._cluster.zookeeper.servers[1]._pid, signal.SIGKILL)
 
         def test_create(kcluster):
             kill(kcluster)
@@ -44,9 +45,36 @@ def test_a_test_whose_zookeeper_dies_fails_and_says_why(pytester: pytest.Pyteste
             kcluster.wait_until_converged()
         """
     )
-    ran = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    ran = run_in(pytester, "-p", "no:cacheprovider")
     ran.assert_outcomes(failed=3)
     ran.stdout.fnmatch_lines(["*ZooKeeper has ended: the JVM ended with status -9*"] * 3)
+
+
+@pytest.mark.parametrize(
+    ("sent", "says"),
+    [("SIGSTOP", "*ZooKeeper was stopped, and stands still"), ("SIGKILL", "*ZooKeeper has ended*")],
+)
+def test_one_that_is_gone_at_the_end_of_a_test_is_its_error_and_not_waited_for(
+    pytester: pytest.Pytester, sent: str, says: str
+) -> None:
+    """kazoo would wait 20 s for an answer, and the test would pass."""
+    pytester.makepyfile(
+        f"""
+        import os, signal
+        import pytest
+
+        @pytest.mark.kcontroller(nodes=1)
+        def test_it(kcluster):
+            kcluster.zk.create("/a")
+            server = kcluster._cluster.zookeeper.servers[1]
+            os.kill(server._pid, signal.{sent})
+            while server.process_state() not in ("T", None):
+                pass
+        """
+    )
+    ran = run_in(pytester, "-p", "no:cacheprovider", "--durations=3")
+    ran.assert_outcomes(passed=1, errors=1)
+    ran.stdout.fnmatch_lines([says])
 
 
 def test_a_zookeeper_that_dies_in_a_test_is_that_tests_error_and_the_next_one_has_another(
@@ -66,7 +94,7 @@ def test_a_zookeeper_that_dies_in_a_test_is_that_tests_error_and_the_next_one_ha
             zk.create("/a")
         """
     )
-    ran = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    ran = run_in(pytester, "-p", "no:cacheprovider")
     ran.assert_outcomes(passed=2, errors=1)
     ran.stdout.fnmatch_lines(["*ZooKeeper does not answer any more: what this test has left there stays"])
 

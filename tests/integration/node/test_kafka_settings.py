@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,11 +13,14 @@ import pytest
 from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.sim.cluster import SimCluster
 from pytest_kcontroller.cluster.timing import unscaled
+from pytest_kcontroller.cluster.topics import mark_deleted
 from pytest_kcontroller.errors import StartError
 from pytest_kcontroller.model.cluster import NO_LEADER, LeaderAndIsr, TopicPartition
 from pytest_kcontroller.model.kafka_config import KAFKA_CONFIG
 from pytest_kcontroller.runtime.scheduler import Scheduler
 from pytest_kcontroller.sim.world import World
+from pytest_kcontroller.wire.client import RequestClient
+from pytest_kcontroller.wire.messages import CreatableTopic, CreateTopicsRequest
 
 TP = TopicPartition("t", 0)
 SESSION_MS = 4000
@@ -69,6 +73,20 @@ async def leads_out_of_sync(cluster: SimCluster, world: World) -> bool:
     return state is not None and state.leader == second
 
 
+async def leads_again(cluster: SimCluster, world: World) -> bool:
+    """Whether the first replica leads again, ten seconds after it has come back; the controller is elected long before."""
+    first, second = await two_followers(cluster)
+    await cluster.create_topic("t", assignment={0: (first, second)})
+    await world.clock.sleep_us(6_000_000)
+    await cluster.kill(first)
+    await wait_for_state(cluster, "the other one leads", lambda state: state.leader == second)
+    await cluster.restart(first)
+    await cluster.wait_until_converged(timeout_s=10)
+    await world.clock.sleep_us(10_000_000)
+    state = (await cluster.tree()).partitions[TP].state
+    return state is not None and state.leader == first
+
+
 async def shutdown_of_a_last_replica(cluster: SimCluster, world: World) -> dict[str, Any] | None:
     """What a node that nobody can take over from records of its orderly end, with the time that it took (us)."""
     _, node = await two_followers(cluster)
@@ -98,9 +116,34 @@ async def seconds_until_a_start_is_given_up(cluster: SimCluster, world: World) -
     return given_up.value.seconds
 
 
+async def shape_of_a_new_topic(cluster: SimCluster, world: World) -> tuple[int, int]:
+    """Partitions and replicas of a topic that a client creates without saying how many."""
+    controller = await cluster.controller()
+    client = RequestClient(*cluster.route("0" if controller else "1", str(controller)))
+    topic = CreatableTopic(name="t", num_partitions=-1, replication_factor=-1, assignments=[], configs=[])
+    answer = await client.request(CreateTopicsRequest(topics=[topic]), timeout_us=10_000_000)
+    client.close()
+    return answer.topics[0].num_partitions, answer.topics[0].replication_factor
+
+
+async def is_gone_after_a_deletion(cluster: SimCluster, world: World) -> bool:
+    await cluster.create_topic("t", assignment={0: (0, 1)})
+    await cluster.write("the topic was marked for deletion", partial(mark_deleted, name="t"))
+    await cluster.wait_until_converged(timeout_s=10)
+    return TP not in (await cluster.tree()).partitions
+
+
 def test_unclean_election(tmp_path: Path) -> None:
     assert not in_world(tmp_path, {}, leads_out_of_sync)
     assert in_world(tmp_path, {"unclean.leader.election.enable": True}, leads_out_of_sync)
+
+
+def test_leaders_go_back_by_themselves(tmp_path: Path) -> None:
+    config: dict[str, Any] = {"auto.leader.rebalance.enable": True, "leader.imbalance.check.interval.seconds": 8}
+    assert in_world(tmp_path, config, leads_again)
+    assert not in_world(tmp_path, config | {"auto.leader.rebalance.enable": False}, leads_again)
+    assert not in_world(tmp_path, config | {"leader.imbalance.check.interval.seconds": 60}, leads_again)
+    assert not in_world(tmp_path, config | {"leader.imbalance.per.broker.percentage": 100}, leads_again)
 
 
 def test_controlled_shutdown_can_be_switched_off(tmp_path: Path) -> None:
@@ -133,6 +176,17 @@ def test_the_wait_for_a_first_session(tmp_path: Path) -> None:
     config = {"zookeeper.connection.timeout.ms": 700}
     assert in_world(tmp_path, config, seconds_until_a_start_is_given_up) == pytest.approx(0.7, abs=0.1)
     assert in_world(tmp_path, {}, seconds_until_a_start_is_given_up) == pytest.approx(18, abs=0.1)
+
+
+def test_deletion_can_be_switched_off(tmp_path: Path) -> None:
+    assert in_world(tmp_path, {}, is_gone_after_a_deletion)
+    assert not in_world(tmp_path, {"delete.topic.enable": False}, is_gone_after_a_deletion)
+
+
+def test_the_shape_of_a_new_topic(tmp_path: Path) -> None:
+    assert in_world(tmp_path, {}, shape_of_a_new_topic) == (1, 1)
+    config = {"num.partitions": 3, "default.replication.factor": 2}
+    assert in_world(tmp_path, config, shape_of_a_new_topic) == (3, 2)
 
 
 def test_each_setting_has_a_test_here() -> None:

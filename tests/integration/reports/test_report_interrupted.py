@@ -14,6 +14,7 @@ import pytest
 from pytest_kcontroller.cli import main
 from pytest_kcontroller.cluster.children.processes import VARIABLE
 from pytest_kcontroller.cluster.timing import scaled
+from tests.tools.programs import while_it_runs
 
 CAMPAIGN = """
 [campaign]
@@ -53,8 +54,7 @@ def test_nothing_is_left(number: signal.Signals, tmp_path: Path) -> None:
     surroundings = {**os.environ, "TMPDIR": str(temporary)}
     with subprocess.Popen(command, env=surroundings, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as reporting:
         process = psutil.Process(reporting.pid)
-        while (jvm := jvm_of(process)) is None:
-            assert reporting.poll() is None, reporting.communicate()
+        jvm = while_it_runs(reporting, lambda: jvm_of(process))
         assert VARIABLE in jvm.environ(), "`kcontroller gc` knows it"
         children = process.children(recursive=True)
         reporting.send_signal(number)

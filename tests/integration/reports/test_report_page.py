@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
@@ -28,7 +26,6 @@ from pytest_kcontroller.runtime.real import RunStart
 MARKUP = "<script>alert('x')</script><img src=http://evil.invalid/x onerror=alert(1)>"
 NAME = '<img src=x onerror=alert(1)>$\\alpha$ &amp; "q" | `b` ]]> \u202elive\u202c \x1b[31m 名'
 LONG = "very-long-" * 60
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 class Writer:
@@ -93,14 +90,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     summary.write_text("what another step said\n")
     program = "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"
     done = subprocess.run(
-        [sys.executable, "-c", program, "report", "runs", "-o", "out"], cwd=root, capture_output=True, text=True,
+        [sys.executable, "-c", program, "report", "runs", "-o", "out", "--json"], cwd=root, capture_output=True, text=True,
         timeout=240, env={**os.environ, "GITHUB_STEP_SUMMARY": str(summary)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-5:] == [
-        "for GitHub: out/report.md", "for CI: out/junit.xml", "for tools: out/summary.json", "every row: out/tables",
-        "report: out/report.html",
-    ]  # fmt: skip
+    (root / "said.json").write_text(done.stdout)
     return root / "out"
 
 
@@ -161,6 +155,12 @@ def test_markup_is_no_markup_for_github(made: Path) -> None:
     assert len(re.findall(r"(?<!\\)\|", rows[-1])) == 11, "a bar in a name makes no cell"
 
 
+def test_the_json_of_the_command_is_one_document_by_its_schema(made: Path) -> None:
+    said = json.loads((made.parent / "said.json").read_text())
+    jsonschema.validate(said, json.loads((Path(__file__).parents[3] / "docs/cli.schema.json").read_text()))
+    assert (said["runs"], said["files"]["page"]) == (2, "out/report.html")
+
+
 def test_the_step_summary_is_added_to_what_is_there(made: Path) -> None:
     summary = (made.parent / "step-summary.md").read_text(encoding="utf-8")
     assert summary == "what another step said\n\n" + (made / "report.md").read_text(encoding="utf-8")
@@ -204,19 +204,6 @@ COLOURS = {
     "light": ("rgb(255, 255, 255)", {"rgb(29, 35, 41)", "rgb(90, 102, 114)"}),
     "dark": ("rgb(20, 24, 28)", {"rgb(228, 232, 236)", "rgb(154, 165, 177)"}),
 }
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    program = next((found for name in BROWSERS if (found := shutil.which(name))), None)
-    if program is None:
-        assert "chromium" not in os.environ.get("KC_TEST_REQUIRE", ""), f"none of {', '.join(BROWSERS)} is on the path"
-        pytest.skip(f"none of {', '.join(BROWSERS)} is on the path")
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

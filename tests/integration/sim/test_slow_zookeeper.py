@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from pytest_kcontroller.cluster.timing import scaled
+from tests.tools.programs import run_kcontroller
 
-PROGRAM = [sys.executable, "-c", "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"]
 SLOW = """
 [campaign]
 name = "slow"
@@ -45,8 +43,8 @@ duration_s = 5
 )
 def test_it_costs_the_connection_and_then_the_session(tmp_path: Path, delay_ms: int, states: set[str]) -> None:
     (tmp_path / "slow.toml").write_text(SLOW.format(delay_ms=delay_ms))
-    command = [*PROGRAM, "campaign", "run", str(tmp_path / "slow.toml"), "--backend", "sim", "--out", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=scaled(60), check=False)
+    command = ("campaign", "run", tmp_path / "slow.toml", "--backend", "sim", "--out", tmp_path)
+    done = run_kcontroller(*command, timeout=scaled(60))
     assert done.returncode == 0, done.stdout + done.stderr
     (file,) = tmp_path.glob("slow/*/history/node-1.jsonl")
     events = [json.loads(line) for line in file.read_text().splitlines()]

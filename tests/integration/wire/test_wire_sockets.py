@@ -13,30 +13,37 @@ from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.runtime.ports import ConnectionClosedError, Stream
 from pytest_kcontroller.runtime.real import SocketTransport
 from pytest_kcontroller.wire.client import RequestClient
+from pytest_kcontroller.wire.codec import decode
+from pytest_kcontroller.wire.errors import ErrorCode
 from pytest_kcontroller.wire.frames import read_frame
+from pytest_kcontroller.wire.headers import response_body
 from pytest_kcontroller.wire.messages import (
+    APIS,
     ApiKey,
     StopReplicaRequest,
     UpdateMetadataRequest,
     UpdateMetadataResponse,
 )
-from pytest_kcontroller.wire.server import Handler, serve
+from pytest_kcontroller.wire.refusals import nearest_version
+from pytest_kcontroller.wire.server import Handler, Service, serve
 from tests.tools.wire_messages import OtherApiVersionsRequest, OtherApiVersionsResponse
 
 LOOPBACK = Address("127.0.0.1", 0)
+OLDEST = {ApiKey.UPDATE_METADATA: 8}
 Body = Callable[[SocketTransport, Address, list[str]], Awaitable[None]]
 
 
 def with_server(handlers: dict[int, Handler], body: Body) -> None:
     async def main() -> None:
         transport, refused = SocketTransport(), list[str]()
+        service = Service(handlers=handlers, oldest=OLDEST, refused=refused.append)
 
         serving: list[Stream] = []
 
         async def accept(stream: Stream) -> None:
             serving.append(stream)
             try:
-                await serve(stream, handlers, refused=refused.append)
+                await serve(stream, service)
             finally:
                 serving.remove(stream)
 
@@ -104,20 +111,48 @@ def test_what_is_not_spoken_closes_the_connection_and_is_told() -> None:
                 StopReplicaRequest(controller_id=1, controller_epoch=1, broker_epoch=1, topic_states=[])
             )
         stream = await transport.connect(address)
-        stream.write(struct.pack(">ihhi", 8, ApiKey.UPDATE_METADATA, 1, 7))
-        with pytest.raises(ConnectionClosedError):
-            await read_frame(stream)
-        stream.close()
-        stream = await transport.connect(address)
         stream.write(struct.pack(">ihhi", 8, ApiKey.UPDATE_METADATA, 8, 7))
         with pytest.raises(ConnectionClosedError):
             await read_frame(stream)
         stream.close()
         assert "API 5 version 4, which is not served here" in refused[0]
-        assert "UPDATE_METADATA version 1; 8 to 8 are spoken here" in refused[1]
-        assert "bytes that are no UPDATE_METADATA version 8" in refused[2]
+        assert "bytes that are no UPDATE_METADATA version 8" in refused[1]
+        stream = await transport.connect(address)
+        stream.write(struct.pack(">ihhi", 8, ApiKey.UPDATE_METADATA, -1, 7))
+        with pytest.raises(ConnectionClosedError):
+            await read_frame(stream)
+        stream.close()
+        assert "API 6 version -1, which is not served here" in refused[2]
 
     with_server({ApiKey.UPDATE_METADATA: echo_epoch}, body)
+
+
+NOT_SERVED = [
+    (api.key, version)
+    for api in APIS.values()
+    for version in (OLDEST.get(api.key, api.min_version) - 1, api.max_version + 1)
+    if version >= 0 and api.key != ApiKey.API_VERSIONS
+]
+
+
+@pytest.mark.parametrize(("key", "version"), NOT_SERVED)
+def test_a_version_that_is_not_served_is_answered_in_the_nearest_one(key: ApiKey, version: int) -> None:
+    """And the connection goes on."""
+    api = APIS[key]
+    answered, tagged = nearest_version(api, version), version >= api.flexible_from
+
+    async def body(transport: SocketTransport, address: Address, refused: list[str]) -> None:
+        stream = await transport.connect(address)
+        for number in (7, 8):
+            stream.write(struct.pack(">ihhi", 9, key, version, number) + b"?")
+            payload = await read_frame(stream)
+            assert int.from_bytes(payload[:4], "big") == number
+            response = decode(api.response, payload, answered, response_body(payload, tagged=tagged))
+            assert f"error_code={int(ErrorCode.UNSUPPORTED_VERSION)}" in repr(response)
+        stream.close()
+        assert refused == []
+
+    with_server({key: echo_epoch}, body)
 
 
 @pytest.mark.parametrize(("asked", "answered", "error"), [(0, 0, 0), (3, 3, 0), (4, 4, 0), (9, 0, 35)])

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from kcontroller_chaos.mutants.kafka_6082 import MUTANT
+from pytest_kcontroller import seams
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.end_session import close_session
 from pytest_kcontroller.fixtures.zookeeper import TestZooKeeper
 from pytest_kcontroller.model.cluster import Address
-from pytest_kcontroller.runtime import seams
 from pytest_kcontroller.zookeeper.kazoo_session import KazooConnector
 from pytest_kcontroller.zookeeper.session import (
     BadVersionError,
@@ -107,14 +107,22 @@ async def versions(store: Store, paths: list[str]) -> list[int | None]:
 
 
 @pytest.mark.parametrize(
-    "stale", [(), (0,), (1999,), tuple(range(0, 2000, 100)), tuple(range(0, 2000, 50)), tuple(range(2000))]
+    ("count", "stale"),
+    [
+        (2000, (1999,)),
+        (400, ()),
+        (400, (0,)),
+        (400, tuple(range(0, 400, 20))),
+        (400, tuple(range(0, 400, 10))),
+        (400, tuple(range(400))),
+    ],
 )
-def test_stale_ones_are_told_and_the_others_written(stage: Any, stale: tuple[int, ...]) -> None:
-    """None, one, 1 %, 2 % and all of two thousand, in chunks of 500."""
+def test_stale_ones_are_told_and_the_others_written(stage: Any, count: int, stale: tuple[int, ...]) -> None:
+    """None, one, five and ten of each chunk, and all, in four chunks."""
 
     async def scene(store: Store, _: Any, other: Store, events: list[SessionEvent]) -> None:
-        paths = names(2000)
-        assert await store.write_each([Create(path, b"0") for path in paths], fence=OPEN) == [Written(0)] * 2000
+        paths = names(count)
+        assert await store.write_each([Create(path, b"0") for path in paths], fence=OPEN) == [Written(0)] * count
         await other.write_each([SetData(paths[number], b"theirs", 0) for number in stale], fence=OPEN)
         results = await store.write_each([SetData(path, b"ours", 0) for path in paths], fence=OPEN)
         for number, (result, node) in enumerate(zip(results, await store.get_many(paths), strict=True)):
@@ -123,7 +131,7 @@ def test_stale_ones_are_told_and_the_others_written(stage: Any, stale: tuple[int
             assert result == (Stale(node) if number in stale else Written(1))
         assert events == []
 
-    stage(scene)
+    stage(scene, chunk_ops=count // 4)
 
 
 def test_creates_and_deletes(stage: Any) -> None:

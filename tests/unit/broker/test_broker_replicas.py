@@ -9,6 +9,7 @@ import pytest
 from pytest_kcontroller.broker.metadata import MetadataCache
 from pytest_kcontroller.broker.replicas import PendingIsr, Replica, Replicas
 from pytest_kcontroller.model.cluster import TopicPartition
+from pytest_kcontroller.model.turns import MOST
 from pytest_kcontroller.runtime.rng import NamedRng
 from pytest_kcontroller.wire.errors import ErrorCode
 from pytest_kcontroller.wire.messages import (
@@ -28,9 +29,14 @@ US = 1
 
 
 def lead(
-    hosted: Replicas, *, tp: TopicPartition = TP, topic_id: str | None = TOPIC_ID, **changed: Any
+    hosted: Replicas,
+    *,
+    tp: TopicPartition = TP,
+    topic_id: str | None = TOPIC_ID,
+    live: tuple[int, ...] = (1, 2, 3),
+    **changed: Any,
 ) -> tuple[ErrorCode, Replica | None]:
-    """One partition of a LeaderAndIsr."""
+    """One partition of a LeaderAndIsr; `live` by the broker's metadata."""
     values: dict[str, Any] = {
         "partition_index": tp.partition,
         "leader": US,
@@ -42,7 +48,7 @@ def lead(
         "adding_replicas": (),
         "removing_replicas": (),
     }
-    return hosted.lead_or_follow(tp, topic_id, LeaderAndIsrPartitionState(**values | changed))
+    return hosted.lead_or_follow(tp, topic_id, LeaderAndIsrPartitionState(**values | changed), live.__contains__)
 
 
 def stop(replicas: Replicas, epoch: int, *, delete: bool, tp: TopicPartition = TP) -> ErrorCode:
@@ -254,14 +260,22 @@ def test_the_indices_are_true_after_any_requests() -> None:
         assert replicas.any_short == bool(everybody)
 
 
-def update(controller: int, brokers: tuple[int, ...], leaders: dict[TopicPartition, int]) -> UpdateMetadataRequest:
+def update(
+    controller: int,
+    brokers: tuple[int, ...],
+    leaders: dict[TopicPartition, int],
+    *,
+    epoch: int = 1,
+    broker_epoch: int = -1,
+) -> UpdateMetadataRequest:
     endpoints = {
         broker: UpdateMetadataEndpoint(port=9000 + broker, host="127.0.0.1", listener="PLAINTEXT", security_protocol=0)
         for broker in brokers
     }
     return UpdateMetadataRequest(
         controller_id=controller,
-        controller_epoch=controller,
+        controller_epoch=epoch,
+        broker_epoch=broker_epoch,
         topic_states=[
             UpdateMetadataTopicState(
                 topic_name=tp.topic,
@@ -291,5 +305,58 @@ def test_the_last_metadata_wins() -> None:
     cache.update(update(2, (1,), {TP: -2}))
     assert (cache.live(1), cache.live(2)) == (True, False)
     assert str(cache.brokers[1].address) == "127.0.0.1:9001"
-    assert list(cache.partitions) == [other]
+    assert [list(cache.topics["orders"]), cache.leader(other), cache.leader(TP)] == [[1], 1, None]
     assert cache.to_json()["controller"] == 2
+
+
+@pytest.mark.parametrize("now", [{"epoch": 2}, {"broker_epoch": 9}, {"epoch": 2, "broker_epoch": 9}])
+def test_what_a_new_controller_or_registration_begins_with_is_all_that_there_is(now: dict[str, int]) -> None:
+    """Who was out of reach when a topic was deleted has not heard of it."""
+    cache, gone = MetadataCache(), TopicPartition("gone", 0)
+    cache.update(update(1, (1, 2), {TP: 1, gone: 2}, broker_epoch=5))
+    cache.update(update(1, (1, 2), {}, **now))
+    assert cache.leader(gone) == 2, "it says only who is live"
+    cache.update(update(1, (1, 2), {TP: 1}, **now))
+    cache.update(update(1, (1, 2), {TopicPartition("new", 0): 1}, **now))
+    assert sorted(cache.topics) == ["new", "orders"]
+
+
+def test_of_many_partitions_none_is_missing_while_a_new_controller_tells_them() -> None:
+    """Full requests, and one that is not: only then it is known what has gone."""
+    first, rest = {TopicPartition("first", p): 1 for p in range(MOST)}, {TopicPartition("rest", p): 1 for p in range(3)}
+    cache, gone = MetadataCache(), TopicPartition("gone", 0)
+    cache.update(update(1, (1, 2), {**first, **rest, gone: 2}))
+    cache.update(update(2, (1, 2), dict.fromkeys(first, 2), epoch=2))
+    assert {topic: cache.leader(TopicPartition(topic, 0)) for topic in cache.topics} == {
+        "first": 2,
+        "gone": 2,
+        "rest": 1,
+    }
+    cache.update(update(2, (1, 2), {TopicPartition("rest", 0): 2}, epoch=2))
+    assert {topic: len(partitions) for topic, partitions in cache.topics.items()} == {"first": MOST, "rest": 1}
+
+
+def test_nobody_is_followed_who_is_not_known_to_live() -> None:
+    """KAFKA-4443: where the leader is, the metadata say. The same request is taken once they do."""
+    hosted = Replicas(US)
+    assert lead(hosted, leader=2, live=(1, 3)) == (ErrorCode.NONE, None)
+    replica = hosted.get(TP)
+    assert replica is not None  # its log is there
+    assert (replica.leader, replica.leader_epoch, hosted.led) == (-1, -1, 0)
+    _, replica = lead(hosted, leader=2)
+    assert replica is not None and (replica.leader, replica.leader_epoch) == (2, 4)
+
+
+def test_a_role_is_kept_until_the_next_leader_is_known() -> None:
+    hosted = Replicas(US)
+    lead(hosted, leader=2)
+    for unknown in (3, -1):
+        assert lead(hosted, leader=unknown, leader_epoch=5, live=(1, 2)) == (ErrorCode.NONE, None)
+    replica = hosted.get(TP)
+    assert replica is not None and (replica.leader, replica.leader_epoch) == (2, 4)
+
+
+def test_who_leads_itself_needs_to_know_nobody() -> None:
+    hosted = Replicas(US)
+    _, replica = lead(hosted, live=())
+    assert replica is not None and replica.leader == US

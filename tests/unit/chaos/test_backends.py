@@ -37,7 +37,7 @@ def test_a_backend_that_lacks_something_says_who_has_it() -> None:
         bare.check_has((HOLDS,), where="x.toml")
     assert str(refused.value) == (
         "x.toml: the backend bare has no hold points (a task of a node waits where it is told to)\n"
-        f"  -> use the backend {' or '.join(backends.NAMES)}"
+        f"  -> use the backend {' or '.join(each.name for each in backends.BACKENDS if HOLDS not in each.lacks)}"
     )
 
 

@@ -10,6 +10,7 @@ import pytest
 from kcontroller_chaos.campaign.file import load_campaign
 from kcontroller_chaos.campaign.schedule import Schedule, draw
 from kcontroller_chaos.history import txnlog
+from kcontroller_chaos.history.committed import read_all
 from kcontroller_chaos.history.read import History, read_history
 from kcontroller_chaos.history.rundir import RunDirectory
 from kcontroller_chaos.judge.outcome import aggregate
@@ -76,6 +77,19 @@ HEAD = '[campaign]\nname = "x"\nduration_s = 5\n'
         (HEAD + '[[faults]]\nkind = "kill"\nat_s = nan\n', 6, "nan is no number"),
         (HEAD + f'[[faults]]\nkind = "kill"\nat_s = {"9" * 400}\n', 6, "is no number"),
         (HEAD + '[[faults]]\nkind = "latency"\nat_s = 1\ndelay_ms = -5\n', 7, "-5 is less than 0 ms"),
+        (HEAD + "[cluster]\nzookeeper = 2\n", 5, "'2' is not known"),
+        (
+            HEAD + '[[faults]]\nkind = "zookeeper_lose_quorum"\nat_s = 1\n',
+            5,
+            "needs an ensemble, and ZooKeeper has one server",
+        ),
+        (
+            HEAD + '[generator]\nheal_before_end_s = 1\nfaults = ["zookeeper_kill_leader"]\n',
+            6,
+            "say `zookeeper = 3` in [cluster]",
+        ),
+        (HEAD + '[[faults]]\nkind = "zookeeper_pause"\nat_s = 1\ntarget = "controller"\n', 7, "or say `zookeeper`"),
+        (HEAD + '[[faults]]\nkind = "pause"\nat_s = 1\ntarget = "zookeeper"\n', 7, "and `zookeeper` is none"),
         (HEAD + '[generator]\nfaults = ["kill"]\nevery_s = [1, inf]\n', 6, "inf is no number up to"),
         (HEAD + '[generator]\nfaults = ["kill"]\nevery_s = [nan, 1]\n', 6, "is no range"),
         (HEAD + '[generator]\nfaults = ["kill"]\ncrash_points = nan\n', 6, "nan is no number"),
@@ -102,7 +116,7 @@ def test_a_growing_log_is_read_transaction_by_transaction(tmp_path):
     assert reader.torn
     (tmp_path / "log.1").write_bytes(data)
     found += reader.poll()
-    assert tuple(found) == txnlog.read_all(LOG)
+    assert tuple(found) == read_all(LOG)
     assert [txn.zxid for txn in found] == list(range(1, 20))
     assert [op.code for op in found[13].ops] == [-103, -2]
     assert reader.torn is None
@@ -113,7 +127,7 @@ def test_a_wrong_checksum_is_an_error(tmp_path):
     data[60] ^= 1
     (tmp_path / "log.1").write_bytes(data)
     with pytest.raises(txnlog.CorruptLogError, match="checksum"):
-        txnlog.read_all(tmp_path)
+        read_all(tmp_path)
 
 
 def test_the_overall_verdict():
@@ -133,6 +147,11 @@ def test_a_fault_that_somebody_else_took_back_is_the_environment():
     assert verdicts(History((*GOOD, *events[:3], events[4])))["overall"] == "held"
     value = verdicts(History((*GOOD, *events)))
     assert value["overall"] == "environment"
+    assert [entry["fault"] for entry in value["recovery"]] == ["f"]
+    assert (
+        verdicts(History((*GOOD, *events)), run={"system": {"command": ["x"]}, "started": "2026-11-29"})["recovery"]
+        == []
+    )
     assert value["parts"]["observed"]["detail"] == "not-lasting: the link 0 -> 1 passes everything"
     assert value["faults"][0]["why"] == "not-lasting: the link 0 -> 1 passes everything"
 

@@ -46,6 +46,16 @@ def txn(t_us: int, zxid: int, **written: Any) -> dict[str, Any]:
     return {**stamp, "zxid": zxid, "session": "0xa", "cxid": 1, "time_ms": 0, "type": "multi", "ops": ops}
 
 
+def test_a_refusal_is_told_in_words() -> None:
+    one = {**txn(1, 2), "type": "error", "error": -110}
+    both = {**txn(1, 2), "ops": [{"type": "error", "code": code} for code in (-2, -103)]}
+    assert [parsed(event).sentence() for event in (one, {**one, "error": -9}, both)] == [
+        "refuses a request of session 0xa: the znode is there already (-110); zxid 0x2",
+        "refuses a request of session 0xa: error -9; zxid 0x2",
+        "refuses a write of session 0xa: the version that it checks has moved on (-103); zxid 0x2",
+    ]
+
+
 def test_what_is_so_at_the_end_is_shown_where_it_began() -> None:
     state = "/brokers/topics/t/partitions/0/state"
     led, lost = ({"leader": leader, "isr": [1], "controller_epoch": 1} for leader in (1, -1))

@@ -9,17 +9,25 @@ import pytest
 from kcontroller_chaos.history.read import History
 from kcontroller_chaos.invariants import check_all
 from tests.tools.histories import (
+    CONFIG,
+    ENDED,
+    GONE,
     GOOD,
     LED,
+    MARKER,
     STATE,
+    TOPIC,
     TREE,
     elect,
+    ended,
     engine,
     follow,
+    made,
     metadata,
     node,
     register,
     state,
+    stop,
     unregister,
     write,
 )
@@ -44,12 +52,43 @@ def test_a_good_history_holds():
     assert not_held == {}, "with `nothing to check`: GOOD in tests/tools/histories.py needs what it looks at"
 
 
+def answered(api: str, znode: str, **holds: object) -> dict[str, object]:
+    return node(6, "broker.answered-client", api=api, znode=znode, holds=holds)
+
+
+def checked(zxid: int, session: str, *, passed: bool) -> dict[str, object]:
+    """A deletion behind a check of the epoch: refused by it, or because the znode is gone."""
+    check = {"type": "check", "path": "/controller_epoch", "data": None, "version": 2}
+    ops = [check, {"type": "error", "code": -101}] if passed else [{"type": "error", "code": c} for c in (-103, -2)]
+    return {**write(zxid, session, ops={}), "ops": ops}
+
+
 BAD = [
     ("epochs-grow", elect(6, "0xa", 1)),
     ("one-writer-per-epoch", state(6, "0xa", 2)),
     ("no-stale-epoch-write", state(6, "0xa", 1)),
+    ("no-stale-epoch-write", ended(6, "0xa", "/admin/preferred_replica_election")),
+    ("no-stale-epoch-write", ended(6, "0xa", "/isr_change_notification/isr_change_0000000000")),
+    ("no-stale-epoch-write", ended(6, "0xa", MARKER)),
+    ("no-stale-epoch-write", ended(6, "0xa", "/config/topics/t")),
+    ("no-stale-epoch-write", ended(6, "0xa", "/brokers/topics/t")),
+    ("no-stale-epoch-write", write(6, "0xa", ops={"/admin/reassign_partitions": {"partitions": []}})),
+    ("no-stale-epoch-write", checked(6, "0xa", passed=True)),
+    ("deleted-by-every-replica", ENDED | {"seq": 6}),
+    ("deleted-by-every-replica", ENDED | {"seq": 6, "replicas": {"t-0": [1]}}),
+    ("deleted-topics-are-gone", {**TREE, "t_us": 100, "deleting": ["t"]}),
+    ("deleted-topics-are-gone", {**TREE, "t_us": 100, "deleting": ["unknown"]}),
+    ("deleted-topics-are-gone", follow(6) | {"topic": "gone"}),
+    ("topic-ids-stay", write(6, "0xb", ops={"/brokers/topics/t": {"partitions": {}, "topic_id": "A"}})),
+    ("preferred-elections-end", {**TREE, "t_us": 100, "electing": ["t-0", "t-1"]}),
     ("leader-in-isr", state(6, "0xb", 2, leader=2, isr=(1,))),
     ("leader-in-isr", state(6, "0xb", 2, leader=3, isr=(3,))),
+    ("isr-keeps-a-replica", state(6, "0xb", 2, leader=-1, isr=(3,))),
+    ("isr-keeps-a-replica", write(6, "0xb", ops={"/brokers/topics/t": {"partitions": {"0": [3]}}})),
+    ("reassignments-end-in-target", {**TREE, "t_us": 100, "partitions": [{**LED, "adding": [2]}]}),
+    ("reassignments-end-in-target", {**TREE, "t_us": 100, "partitions": [{**LED, "replicas": [2, 1]}]}),
+    ("reassignments-end-in-target", {**TREE, "t_us": 100, "partitions": [{**LED, "isr": [1, 2, 3]}]}),
+    ("reassignments-end-in-target", {**TREE, "t_us": 100, "requested": {"t-0": [1, 2]}}),
     ("selectors-answer", BAD_ANSWER),
     ("one-controller-after-healing", engine("node.status", node=2, active=True, session="0xa")),
     ("nodes-stay-up", engine("process.exited", node=2, status=3) | {"t_us": -1}),
@@ -66,6 +105,13 @@ BAD = [
     ("replicas-hosted-after-healing", follow(6, leader_epoch=1)),
     ("replicas-hosted-after-healing", {**TREE, "t_us": 100, "partitions": [{**LED, "leader_epoch": 1}]}),
     ("replicas-hosted-after-healing", node(6, "node.started", node=1, pid=2) | {"writer": "node-1.2"}),
+    ("replicas-hosted-after-healing", stop(7)),
+    ("removed-replicas-are-gone", stop(7, refused=74)),
+    ("answers-are-true", answered("CreateTopics", "/brokers/topics/t", partitions=2)),
+    ("answers-are-true", answered("CreateTopics", "/brokers/topics/t", topic_id="B", partitions=1)),
+    ("answers-are-true", answered("DeleteTopics", "/admin/delete_topics/t")),
+    ("answers-are-true", answered("IncrementalAlterConfigs", CONFIG, a="b")),
+    ("answers-are-true", node(6, "broker.isr-changed", topic="t", partition=0, isr=[1, 2], partition_epoch=9)),
     ("orders-of-this-life", follow(6, broker_epoch=0)),
     ("orders-of-this-life", follow(6) | {"writer": "node-1.2"}),
 ]
@@ -77,6 +123,127 @@ def test_a_bad_history_is_violated_with_a_witness(name, bad):
     found = of(*GOOD, bad)[name]
     assert found["verdict"] == "violated"
     assert found["witness"]
+
+
+def test_a_write_that_the_epoch_stops_is_no_stale_write():
+    for refused in (checked(6, "0xa", passed=False), checked(6, "0xb", passed=True)):
+        assert of(*GOOD, refused)["no-stale-epoch-write"]["verdict"] == "held"
+
+
+def test_what_nodes_do_while_the_run_is_taken_down_is_not_of_its_end():
+    late = follow(6, leader_epoch=1) | {"t_us": int(TREE["t_us"]) + 1}
+    assert of(*GOOD, late)["replicas-hosted-after-healing"]["verdict"] == "held"
+
+
+def test_what_a_reassignment_has_left_of_an_earlier_topic_is_not_in_the_way():
+    """Node 1 has been removed from t, which is deleted, and made again with node 1: it refuses that one."""
+    t = "/brokers/topics/t"
+    removed, gone = write(6, "0xb", ops={t: {"partitions": {"0": [2]}}}), ended(7, "0xb", t)
+    again = (
+        made(8, "0x9", t, partitions={"0": [1, 2]}),
+        {**TREE, "t_us": 100, "partitions": [{**LED, "leader_epoch": 5}]},
+    )
+    for events, verdict in (((removed, gone, *again), "never exercised"), ((gone, *again), "violated")):
+        assert of(*GOOD, *events)["replicas-hosted-after-healing"]["verdict"] == verdict
+
+
+@pytest.mark.parametrize(
+    ("events", "verdict"),
+    [
+        # Its config is as old as the topic, or of somebody who has tried in vain to make it again.
+        ((made(6, "0x9", GONE), made(6, "0x9", CONFIG), ended(7, "0xb", GONE)), "violated"),
+        ((made(6, "0x9", CONFIG),), "held"),
+        # It is there again, and hosted.
+        (
+            (
+                made(6, "0x9", GONE),
+                follow(7) | {"topic": "gone"},
+                {**TREE, "t_us": 100, "partitions": [LED, {**LED, "topic": "gone"}]},
+            ),
+            "held",
+        ),
+        # A refused order deletes nothing; one that was carried out does.
+        ((follow(6) | {"topic": "gone"}, stop(7, topic="gone", refused=74)), "violated"),
+        ((follow(6) | {"topic": "gone"}, stop(7, topic="gone")), "held"),
+        # It was not assigned to the node any more when the topic was deleted.
+        (
+            (
+                write(6, "0xb", ops={GONE: {"partitions": {"0": [2]}}}),
+                ended(7, "0xb", GONE),
+                follow(8) | {"topic": "gone"},
+            ),
+            "held",
+        ),
+        # A broker that has a replica is away.
+        (({**TREE, "t_us": 100, "deleting": ["t"], "brokers": [1]},), "held"),
+    ],
+)
+def test_what_is_left_of_a_deleted_topic(events, verdict):
+    assert of(*GOOD, *events)["deleted-topics-are-gone"]["verdict"] == verdict
+
+
+@pytest.mark.parametrize(
+    ("ids", "verdict"),
+    [
+        (("A", "A"), "held"),
+        ((None, "A"), "held"),
+        (("A", None), "violated"),
+        (("A", "B"), "violated"),
+        ((None, None), "held"),
+    ],
+)
+def test_a_topic_keeps_its_id(ids, verdict):
+    first, second = (
+        write(zxid, "0xb", ops={"/brokers/topics/v": {"partitions": {}, "topic_id": topic_id}})
+        for zxid, topic_id in zip((6, 7), ids, strict=True)
+    )
+    assert of(TOPIC, first, second)["topic-ids-stay"]["verdict"] == verdict
+    again = of(TOPIC, first, ended(6, "0xb", "/brokers/topics/v"), second)["topic-ids-stay"]
+    assert again["verdict"] == ("violated" if ids == ("A", "A") else "held"), "another topic has another id"
+
+
+REQUEST = node(6, "reassignment.requested", topic="t", partition=0, target=[2, 1]) | {"t_us": 100_000}
+BEGUN = node(7, "replicas.reassigned", topic="t", partition=0, epoch=2, replicas=[2, 1], adding=[], removing=[])
+BEGUN |= {"t_us": 100_001}
+AGAIN = {**BEGUN, "seq": 90, "replicas": [1, 2], "t_us": 100_002}
+EARLIER = {**BEGUN, "seq": 91, "replicas": [1, 2], "t_us": 50_000}
+
+
+@pytest.mark.parametrize(
+    ("events", "verdict"),
+    [
+        ((REQUEST, BEGUN), "violated"),
+        # It was not the controller any more; or nobody knows which was the later; or the znode was.
+        ((REQUEST,), "never exercised"),
+        (({**REQUEST, "t_us": 2}, {**BEGUN, "t_us": 3}), "never exercised"),
+        (({**REQUEST, "t_us": -100_000}, {**BEGUN, "t_us": -99_999}), "held"),
+        # It had waited while the znode was written, which was begun after it; or again, after a failover.
+        ((REQUEST, BEGUN, AGAIN), "held"),
+        ((EARLIER, REQUEST, BEGUN, AGAIN), "violated"),
+        # The topic has been deleted since, and made again.
+        ((REQUEST, BEGUN, {**ended(6, "0xb", "/brokers/topics/t"), "t_us": 200_000}), "never exercised"),
+        ((REQUEST, BEGUN, {**ended(6, "0xb", "/brokers/topics/t"), "t_us": -200_000}), "violated"),
+    ],
+)
+def test_a_request_for_other_replicas(events, verdict):
+    assert of(*GOOD, *events)["reassignments-end-in-target"]["verdict"] == verdict
+
+
+FAILED = [node(6 + n, "controller.resigned", epoch=3 + n, reason="its failover failed: None.get") for n in range(3)]
+DONE = node(9, "controller.failover", epoch=6, partitions=1, duration_us=1, zxid=8)
+
+
+@pytest.mark.parametrize(
+    ("events", "verdict"),
+    [
+        (FAILED, "violated"),
+        (FAILED[:2], "held"),
+        ((*FAILED[:2], {**DONE, "epoch": 5}, {**FAILED[2], "epoch": 6}), "held"),
+        ((*FAILED[:2], {**FAILED[2], "reason": "/controller is not ours any more"}), "held"),
+    ],
+)
+def test_failovers_that_fail(events, verdict):
+    assert of(*GOOD, *events)["failovers-end"]["verdict"] == verdict
 
 
 LAST = node(9, "controller.failover", epoch=3, partitions=1, duration_us=1, zxid=8)
@@ -106,7 +273,7 @@ def test_who_was_dead_at_a_failover(events, verdict):
     assert of(*GOOD, *events)["dead-leave-isr-at-failover"]["verdict"] == verdict
 
 
-RELIEVED = node(6, "controller.controlled-shutdown", broker=2, broker_epoch=1, epoch=2, relieved={"t-0": 2})
+RELIEVED = node(6, "controller.controlled-shutdown", broker=2, broker_epoch=1, epoch=2, relieved={"t-0": 2}, zxid=7)
 LEFT, BACK = state(7, "0xb", 2, isr=(1,)), state(9, "0xb", 2)
 
 
@@ -123,6 +290,8 @@ LEFT, BACK = state(7, "0xb", 2, isr=(1,)), state(9, "0xb", 2)
         ((LEFT, RELIEVED, unregister(8, "0xc", 2), BACK), "held"),
         ((LEFT, RELIEVED, {**write(8, "0xc", ops={}), "type": "close-session"}, register(8, "0xd", 2), BACK), "held"),
         ((LEFT, RELIEVED, elect(8, "0xa", 3), state(9, "0xa", 3)), "held"),
+        # It was taken back long before, into a topic of the same name that was deleted since.
+        ((LEFT, {**RELIEVED, "zxid": 9}, BACK), "held"),
     ],
 )
 def test_who_is_relieved_stays_out_of_the_isr(events, verdict):
@@ -130,17 +299,12 @@ def test_who_is_relieved_stays_out_of_the_isr(events, verdict):
 
 
 @pytest.mark.parametrize(
-    ("mode", "status", "verdict"),
-    [
-        ("sigkill", -9, "held"),
-        ("sigkill", 0, "violated"),
-        ("sigterm", 0, "held"),
-        ("sigterm", -9, "held"),  # killed by the healing, if it did not end in time
-        ("sigterm", 1, "violated"),
-    ],
+    ("statuses", "status", "verdict"),
+    [([-9], -9, "held"), ([-9], 0, "violated"), ([0, -9], 0, "held"), ([0, -9], 1, "violated"), ([], 7, "held")],
 )
-def test_which_end_of_a_node_a_kill_explains(mode, status, verdict):
-    asked = engine("fault.asked", fault="f", fault_kind="kill", mode=mode, node=2) | {"t_us": 1}
+def test_which_end_of_a_node_a_fault_explains(statuses, status, verdict):
+    more = {"ends_process": True, "statuses": statuses}
+    asked = engine("fault.asked", fault="f", fault_kind="kill", mode=None, node=2, nodes=[2], **more) | {"t_us": 1}
     ended = engine("process.exited", node=2, status=status) | {"t_us": 2}
     assert of(*GOOD, asked, ended)["nodes-stay-up"]["verdict"] == verdict
 
@@ -150,7 +314,14 @@ def test_the_stale_write_is_named_by_zxid_session_path_and_epochs():
     assert found == {"zxid": "0x6", "session": "0xa", "path": STATE, "epoch": 1, "newest_epoch": 2}
 
 
-def test_a_crashing_checker_and_an_unreadable_log_are_unknown():
-    broken = write(6, "0xb", ops={STATE: "no json"})
-    assert "LeaderInIsr.check raised" in of(*GOOD, broken)["leader-in-isr"]["seen"]
+@pytest.mark.parametrize("data", ["no json", "null", "[" * 50_000, '{"leader": 1, "isr": "x"}', '{"isr": []}'])
+def test_what_somebody_wrote_instead_of_a_state_is_nothing_that_a_rule_is_about(data):
+    before, now = of(*GOOD), of(*GOOD, write(6, "0xb", ops={STATE: data}))
+    for name in ("leader-in-isr", "isr-keeps-last-member", "one-writer-per-epoch", "state-epochs-grow"):
+        assert now[name] == before[name]
+    for name in ("dead-leave-isr-at-failover", "relieved-stay-out-of-isr"):
+        assert now[name]["verdict"] == before[name]["verdict"]
+
+
+def test_an_unreadable_log_is_unknown():
     assert {e["verdict"] for e in check_all(replace(History(GOOD), log_error="no log"))} == {"unknown"}

@@ -93,6 +93,8 @@ def test_the_last_line_counts_every_verdict() -> None:
     results = [result("held"), result("violated"), result("held"), known]
     assert counts(results) == "4 runs: 2 held, 2 violated (1 expected)"
     assert [r.status for r in results] == [0, 1, 0, 0]
+    hides = result("violated", expected=["why"], unexpected="environment")
+    assert counts([hides]) == "1 runs: 1 environment (1 expected)"
 
 
 def test_the_step_summary_has_what_did_not_hold_first_and_no_markup_of_others(

@@ -52,3 +52,16 @@ def test_a_new_process_has_none_of_the_one_before() -> None:
     sessions.begin()
     assert sessions.current is None
     assert [session.session_id for session in sessions.all] == [7]
+
+
+def test_what_is_granted_late_on_a_connection_of_the_process_before_is_not_the_new_ones() -> None:
+    """It was killed while its handshake was on the way: ZooKeeper grants it a session all the same."""
+    sessions = link({"connection": 1, "opened": True})
+    sessions.begin()
+    sessions.take(granted(1, 7))
+    assert sessions.current is None
+    assert [session.session_id for session in sessions.all] == [7]
+    for said in ({"connection": 4, "opened": True}, granted(4, 8), {"connection": 1, "refused": True}, closed(1)):
+        sessions.take(said)
+    assert sessions.current is not None
+    assert (sessions.current.session_id, sessions.current.connected) == (8, True)

@@ -12,7 +12,7 @@ from pytest_kcontroller.model.election import ElectionReason, LeaderChoice, Part
 from pytest_kcontroller.plugin.manager import load_plugins
 from tests.tools.controller_box import ControllerBox
 
-LIMIT_S = 0.5
+LIMIT_S = 0.2
 STOCK = load_plugins(installed=False).selectors_for({})
 
 
@@ -59,7 +59,7 @@ def test_the_stock_rule_decides_from_the_partition_on_that_it_did_not_answer_for
     assert [box.state(f"t-{number}").leader for number in range(3)] == [3, 2, 2]
     (bad,) = box.events("selector.bad-answer")
     assert (bad["plugin"], bad["topic"], bad["partition"]) == ("sleepy", "t", 1)
-    assert bad["why"].startswith("it gave no answer within 0.5 s, and stood at test_selectors_in_time.py:")
+    assert bad["why"].startswith("it gave no answer within 0.2 s, and stood at test_selectors_in_time.py:")
     assert bad["why"].endswith("; it is not asked again in this term")
 
 

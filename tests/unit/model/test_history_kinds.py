@@ -61,6 +61,7 @@ def test_a_line_becomes_the_value_that_it_was_written_from() -> None:
             sessions=["0xa"],
             zxid=7,
             ends_process=True,
+            statuses=[-9],
             parameters={},
         ),
         history.AdminInfo(op="a", action="create_topic", arguments={"topic": "t", "partitions": 3}, error="no"),
@@ -113,9 +114,11 @@ def test_sentences_are_words() -> None:
     )
     one = history.BrokerIsrChanged(topics={"t": {"partition": [0], "isr": [[1, 2]], "partition_epoch": [4]}})
     assert one.sentence() == "the ISR of t-0 became [1, 2]"
-    stopping = history.ControllerControlledShutdown(broker=1, broker_epoch=9, epoch=2, relieved={}, remaining=[])
+    stopping = history.ControllerControlledShutdown(
+        broker=1, broker_epoch=9, epoch=2, relieved={}, remaining=[], zxid=1
+    )
     assert stopping.sentence() == "broker 1 is shutting down and still leads nothing"
     skipped = history.FaultSkipped(
-        fault="f", fault_kind="kill", mode="sigkill", target="any", node=1, session=None, why="nobody"
+        fault="f", fault_kind="session_expiry", mode="natural", target="any", node=1, session=None, why="nobody"
     )
-    assert skipped.sentence() == "fault f (kill:sigkill on node 1): skipped, nobody"
+    assert skipped.sentence() == "fault f (session_expiry:natural on node 1): skipped, nobody"

@@ -15,7 +15,11 @@ from pytest_kcontroller.node.settings import NodeSettings
 
 def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
     settings = NodeSettings(
-        node_id=1, zookeeper="127.0.0.1:2181/kafka", links={"2/control": "127.2.2.3:9092"}, plugins=("a.b",)
+        node_id=1,
+        zookeeper="127.0.0.1:2181/kafka",
+        links={"2/control": "127.2.2.3:9092"},
+        plugins=("a.b",),
+        kafka_compat=("KAFKA-9478",),
     )
     settings.save(tmp_path / "node.json")
     assert NodeSettings.load(tmp_path / "node.json") == settings

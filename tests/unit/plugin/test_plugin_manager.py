@@ -51,7 +51,8 @@ def offer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Offer]:
 
 def test_stock_plugins_are_there_through_the_public_hooks() -> None:
     plugins = load_plugins(installed=False)
-    assert plugins.selectors.names == ("controlled-shutdown", "noop", "offline", "preferred", "reassigned")
+    stock = ("controlled-shutdown", "noop", "offline", "preferred", "reassigned")
+    assert tuple(name for name in plugins.selectors.names if "@" not in name) == stock
     assert plugins.assignments.names == ("rack-aware", "striped")
     assert plugins.selectors.plugin_of("offline") == "kcontroller_plugins.selectors.offline"
     assert plugins.mutants.names == ()
@@ -65,6 +66,16 @@ def test_a_mutant_comes_with_its_plugin_only() -> None:
     assert plugins.mutant(None) is None
     with pytest.raises(UsageError, match="did you mean 'KAFKA-6082'"):
         plugins.mutant("KAFKA-6028")
+
+
+def test_only_what_kafka_does_can_be_chosen_as_such() -> None:
+    plugins = load_plugins(("kcontroller_chaos.mutants",), installed=False)
+    chosen = plugins.kafkas(["KAFKA-14424", "KAFKA-9478", "KAFKA-14424"])
+    assert [mutant.name for mutant in chosen] == ["KAFKA-14424", "KAFKA-9478"]
+    for name in ("KAFKA-1188", "KAFKA-14425"):
+        with pytest.raises(UsageError, match=f"'{name}' is nothing that Kafka 3.9 does") as refused:
+            plugins.kafkas([name], where="setting `kafka_compat`")
+        assert "kafka_compat" in str(refused.value)
 
 
 def test_every_reason_has_its_stock_selector() -> None:

@@ -7,7 +7,8 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcontroller_reports.drawing import figure, svg
+from kcontroller_chaos.catalogue import load_catalogue
+from kcontroller_reports.drawing import Kinds, figure, svg
 from kcontroller_reports.plots import FaultPlaces
 from kcontroller_reports.timelines import Fault
 
@@ -32,14 +33,32 @@ def test_no_two_labels_or_bars_with_labels_overlap(drawn: list[tuple[int, int, s
     for one, (row, named) in zip(faults, places.place(faults), strict=True):
         if named:
             begin, end = places.bar(one)
-            text, right = places.label(one)
+            text, side = places.label(one)
             width = len(text) * LETTER_IN * places.inch_us
-            shown.append((row, (begin, end + width) if right else (begin - width, end)))
+            wide = {"right": (begin, end + width), "left": (begin - width, end), "inside": (begin, end)}
+            shown.append((row, wide[side]))
     assert len({row for row, _ in shown}) <= 6
     for (row, mine), (other, theirs) in combinations(shown, 2):
         assert row != other or mine[1] <= theirs[0] or theirs[1] <= mine[0]
 
 
+def test_a_fault_of_a_whole_window_has_its_label_inside() -> None:
+    places = FaultPlaces(0, RUN_US)
+    assert places.label(fault(1, 0, RUN_US, "whole")) == ("whole-1, kill (node 1)", "inside")
+    assert places.label(fault(1, 0, 1, "brief")) == ("brief-1, kill (node 1)", "right")
+    assert places.label(fault(1, RUN_US - 1, 1, "late")) == ("late-1, kill (node 1)", "left")
+
+
 def test_a_label_for_readers_has_no_control_characters() -> None:
     with figure(2, 1, left=0.5) as axes:
         assert 'aria-label="a\\x1bb"' in svg(axes, label="a\x1bb")
+
+
+def test_a_fault_of_ours_looks_the_same_whatever_else_a_report_has() -> None:
+    ours = list(load_catalogue(installed=False).kinds)
+    together = Kinds(ours)
+    for kind in ours:
+        alone = Kinds([kind])
+        what = f"{kind} is not among the known kinds of drawing.py"
+        assert (alone.name(kind), alone.hatch(kind)) == (together.name(kind), together.hatch(kind)), what
+    assert len({(together.name(kind), together.hatch(kind)) for kind in ours}) == len(ours)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import shutil
+import xml.etree.ElementTree as ElementTree
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-from kcontroller_chaos.history.read import History
+from kcontroller_chaos.history.read import History, in_order
 from kcontroller_chaos.history.rundir import RunDirectory
 from kcontroller_chaos.judge.decisive import SHOWN
 from kcontroller_chaos.judge.timeline import timeline
 from kcontroller_chaos.judge.verdict import judge, verdicts
+from kcontroller_chaos.znode_invariants import one_owner
 from pytest_kcontroller.runtime.real import RunStart
+from tests.tools.leaders_plot import picture
 
 LOG = Path(__file__).parents[2] / "data/zookeeper_log"
 _SEQ = count()
@@ -170,7 +173,9 @@ END = (
     event(890, "broker.become-leader", "node-2", topic="t", partition=0, leader=2, leader_epoch=0, broker_epoch=1),
     event(900, "node.status", node=2, active=True, session="0xb"),
     event(900, "node.metadata", node=2, metadata=TOLD),
-    event(901, "zk.tree", controller=2, controller_owner="0xb", brokers=[2], partitions=[LED]),
+    event(
+        901, "zk.tree", controller=2, controller_owner="0xb", brokers=[2], partitions=[LED], deleting=[], electing=[]
+    ),
 )
 
 
@@ -258,3 +263,46 @@ def test_a_cluster_that_failed_is_environment_with_its_reason_and_a_proven_viola
     assert said["overall"] == "environment"
     assert said["parts"]["injected"]["detail"] == "the cluster failed: ZooKeeper did not start"
     assert verdicts(History((*ZOMBIE, state(70, "0xa", 1, 1, 3), failed)))["overall"] == "violated"
+
+
+def owning(t_us: int, session: str) -> dict[str, Any]:
+    op = {"type": "create", "path": "/my/leader", "data": "", "ephemeral": True}
+    return {**txn(t_us, session, "create"), "ops": [op]}
+
+
+def said(t_us: int, node: int, **what: Any) -> dict[str, Any]:
+    return event(t_us, "program.said", f"node-{node}", node=node, said=what, since_us=t_us, at_us=None)
+
+
+TWO_BELIEVE = in_order(
+    [
+        txn(1, "0xa", "create-session"), event(1, "session.granted", node=1, session="0xa", timeout_ms=9),
+        txn(2, "0xb", "create-session"), event(2, "session.granted", node=2, session="0xb", timeout_ms=9),
+        owning(5, "0xa"), said(6, 1, leads="/my/leader"),
+        fault("asked", 10, kind="pause"), fault("applied", 10, kind="pause"),
+        txn(20, "0xa", "close-session", cxid=0), owning(21, "0xb"), said(22, 2, leads="/my/leader", epoch=2),
+        fault("healed", 30, kind="pause"), said(40, 1, follows="/my/leader"), event(50, "run.ended"),
+    ]
+)  # fmt: skip
+
+
+def test_owners_are_told_by_zookeeper_and_by_the_program() -> None:
+    """Of what a `one_owner` is about."""
+    made = timeline(TWO_BELIEVE, verdicts(TWO_BELIEVE, None, one_owner("/my/leader")))
+    spans = [(o["view"], o["node"], o["epoch"], o["from_us"], o["to_us"]) for o in made["owners"]]
+    assert spans == [
+        ("zookeeper", 1, None, 5, 20), ("zookeeper", 2, None, 21, None),
+        ("program", 1, None, 6, 40), ("program", 2, 2, 22, None),
+    ]  # fmt: skip
+    assert {o["path"] for o in made["owners"]} == {"/my/leader"}
+    assert drawn(*TWO_BELIEVE.events)["owners"] == [], "no invariant is about it"
+
+
+def test_the_picture_has_a_row_for_each_who_owns_or_believes_to(tmp_path: Path) -> None:
+    value = timeline(TWO_BELIEVE, verdicts(TWO_BELIEVE, None, one_owner("/my/leader")))
+    (tmp_path / "timeline.json").write_text(json.dumps(value), encoding="utf-8")
+    svg = ElementTree.fromstring(picture(tmp_path))
+    texts = ["".join(one.itertext()) for one in svg.iter("{http://www.w3.org/2000/svg}text")]
+    rows = ["OWNER OF /my/leader", "by ZooKeeper", "node 1 says so", "node 2 says so", "node 1: ZooKeeper"]
+    assert [row for row in rows if row not in texts] == []
+    assert not [text for text in texts if "client" in text], "nobody has said what its client said"

@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import itertools
+import os
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
 
-from pytest_kcontroller.runtime.foreign import GivenUp, NoAnswerError, answer_within, freed_when_held_up
+from pytest_kcontroller.runtime.foreign import (
+    GivenUp,
+    NoAnswerError,
+    OwnThread,
+    RaisedError,
+    answer_within,
+    awaited_without_power,
+    done_apart,
+    freed_when_held_up,
+    parts,
+)
+from pytest_kcontroller.runtime.starvation import OURSELVES, STARVED
 
 LONG_S = 60.0
 """Nothing here takes so long."""
@@ -34,18 +51,73 @@ def test_what_would_end_the_caller_is_an_exception_like_any_other(kind: type[Bas
         answer_within(LONG_S, end)
 
 
+@pytest.mark.parametrize("kind", [asyncio.CancelledError, KeyboardInterrupt, GeneratorExit, pytest.fail.Exception])
+def test_so_it_is_for_a_coroutine(kind: type[BaseException]) -> None:
+    async def end() -> None:
+        await asyncio.sleep(0)
+        raise kind
+
+    with pytest.raises(RaisedError, match=kind.__name__):
+        asyncio.run(awaited_without_power(end))
+
+
+def test_a_coroutine_is_cancelled_and_closed_as_ever() -> None:
+    ended: list[str] = []
+
+    async def wait() -> None:
+        try:
+            await asyncio.sleep(LONG_S)
+        except BaseException as raised:
+            ended.append(type(raised).__name__)
+            raise
+
+    async def cancel() -> None:
+        task = asyncio.ensure_future(awaited_without_power(wait))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(SHORT_S):
+                await awaited_without_power(wait)
+        closed = awaited_without_power(wait)
+        closed.send(None)
+        closed.close()
+
+    asyncio.run(cancel())
+    assert ended == ["CancelledError", "CancelledError", "GeneratorExit"]
+
+
 def spin() -> None:
     while True:
         pass
 
 
-def spin_whatever_is_raised() -> None:
-    """Until it has been interrupted twice."""
-    for _ in range(2):
+def test_time_without_a_core_is_granted_in_addition_and_not_for_ever() -> None:
+    starved = iter([3.0, 3.5, 3.5])  # half a second by the end of the limit, nothing more by the end of that
+    assert sum(parts(1.0, lambda: next(starved))) == pytest.approx(1.5, abs=0.1)
+    assert sum(parts(1.0, itertools.count().__next__)) == pytest.approx(STARVED, abs=0.1)
+    assert sum(parts(1.0, lambda: 0.0)) == pytest.approx(1.0, abs=0.1)  # the kernel does not count it
+
+
+@pytest.mark.skipif(not (OURSELVES / "schedstat").exists(), reason="this kernel does not count what threads wait for")
+def test_a_call_that_had_no_core_is_not_late() -> None:
+    """It needs most of its limit, on a core that it shares with two that never rest."""
+    (core, *_) = os.sched_getaffinity(0)
+
+    def work() -> bool:
+        os.sched_setaffinity(0, [core])
+        while time.thread_time() < 0.6 * limit_s:
+            pass
+        return True
+
+    limit_s, busy = 0.5, [sys.executable, "-c", f"import os; os.sched_setaffinity(0, [{core}])\nwhile True: pass"]
+    with subprocess.Popen(busy) as first, subprocess.Popen(busy) as second:
         try:
-            spin()
-        except BaseException:  # noqa: BLE001 - as somebody's code does
-            continue
+            assert answer_within(limit_s, work)
+        finally:
+            first.kill()
+            second.kill()
 
 
 @pytest.mark.parametrize("call", [spin, lambda: threading.Event().wait(LONG_S)], ids=["Python", "a lock"])
@@ -57,8 +129,86 @@ def test_one_that_never_returns_is_given_up_with_the_place_where_it_stood(call: 
 def test_it_says_whether_it_could_be_ended() -> None:
     with pytest.raises(NoAnswerError, match=r"stood at test_foreign\.py:\d+$"):
         answer_within(SHORT_S, spin)
-    with pytest.raises(NoAnswerError, match="it cannot be ended, and goes on in a thread of its own"):
-        answer_within(SHORT_S, spin_whatever_is_raised)
+    over = threading.Event()
+
+    def spin_whatever_is_raised() -> None:
+        while not over.is_set():
+            with contextlib.suppress(BaseException):  # as somebody's code does
+                while not over.is_set():
+                    pass
+
+    try:
+        with pytest.raises(NoAnswerError, match="it cannot be ended, and goes on in a thread of its own"):
+            answer_within(SHORT_S, spin_whatever_is_raised)
+    finally:
+        over.set()  # else all other tests would share their core with it
+
+
+def test_who_waits_is_told_of_a_call_that_was_given_up_when_it_had_just_ended() -> None:
+    class GivenUpOnce(threading.Event):
+        hit = False
+
+        def set(self) -> None:
+            if not self.hit:
+                self.hit = True
+                raise GivenUp
+            super().set()
+
+    told = threading.Event()
+    running = OwnThread(lambda: 7, at_end=told.set)
+    running._done = GivenUpOnce()
+    running.begin()
+    assert running.wait(LONG_S)
+    assert told.wait(LONG_S)
+    assert running.answer() == 7
+
+
+def test_what_is_done_apart_is_done_to_its_end_and_then_the_caller_is_cancelled() -> None:
+    begun, may_end, done = threading.Event(), threading.Event(), list[str]()
+
+    def work() -> int:
+        begun.set()
+        assert may_end.wait(LONG_S)
+        done.append("work")
+        return 7
+
+    async def live() -> None:
+        done.append(f"the answer is {await done_apart(work)}")
+        await asyncio.sleep(LONG_S)
+        done.append("never")
+
+    async def main() -> None:
+        task = asyncio.ensure_future(live())
+        while not begun.is_set():  # noqa: ASYNC110 - another thread sets it
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.sleep(0)
+        may_end.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    assert done == ["work", "the answer is 7"]
+
+
+def test_what_is_not_done_long_after_a_cancellation_is_given_up() -> None:
+    ended = threading.Event()
+
+    def work() -> None:
+        try:
+            spin()
+        finally:
+            ended.set()
+
+    async def main() -> None:
+        task = asyncio.ensure_future(done_apart(work, patience_s=SHORT_S))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    assert ended.wait(LONG_S)
 
 
 def test_a_loop_that_is_held_up_is_freed() -> None:

@@ -14,7 +14,7 @@ from pytest_kcontroller.cluster.sim.cluster import SimCluster
 from pytest_kcontroller.cluster.timing import unscaled
 from pytest_kcontroller.runtime.scheduler import Scheduler
 from pytest_kcontroller.sim.world import World
-from pytest_kcontroller.zookeeper.session import SetData
+from pytest_kcontroller.zookeeper.session import Create, SetData
 from pytest_kcontroller.zookeeper.txn import Txn
 
 SESSION_MS = 1000
@@ -70,6 +70,26 @@ def test_a_kill_at_the_second_write_comes_before_or_after_its_effect(tmp_path: P
         await playing.cluster.thaw(playing.node)
         await playing.cluster.wait_for_controller(other_than=playing.node, timeout_s=5)
         assert len(playing.writes()) == effects
+
+    play(tmp_path, work)
+
+
+def test_a_rare_write_is_one_that_hardly_came_before(tmp_path: Path) -> None:
+    async def work(playing: Playing) -> None:
+        cluster = playing.cluster
+        await cluster.create_topic("s")
+        await cluster.wait_until_converged(timeout_s=5)
+        reaching = asyncio.create_task(cluster.reach(cluster.nodes, "rare-written", 1))
+        await asyncio.sleep(0)
+        await cluster.create_topic("t")
+        await cluster.wait_until_converged(timeout_s=5)
+        assert not reaching.done(), "the same has been written for s"
+        await cluster.admin.submit(Create("/admin/delete_topics/s"))
+        assert await reaching == await cluster.controller()
+        await cluster.thaw(await reaching)
+        reaching = asyncio.create_task(cluster.reach(cluster.nodes, "rare-write", 1))
+        await cluster.thaw(await reaching)
+        await cluster.wait_until_converged(timeout_s=5)
 
     play(tmp_path, work)
 

@@ -26,7 +26,7 @@ from pytest_kcontroller.sim.link import LEAST_US, MOST_US, Direction, Link
 from pytest_kcontroller.sim.network import SimListening, SimNetwork, SimTransport
 from pytest_kcontroller.wire.client import RequestClient
 from pytest_kcontroller.wire.messages import ApiVersionsRequest
-from pytest_kcontroller.wire.server import serve
+from pytest_kcontroller.wire.server import Service, serve
 
 SERVER = Address("server", 9092)
 LONG_US = 1_000_000
@@ -524,7 +524,7 @@ def test_what_was_written_before_closing_arrives_and_both_ends_are_closed() -> N
         assert world.what("server") == ["a", "end"]
         assert world.what("client") == ["end: connection with server:9092 ended: it was closed here"]
         assert world.transports["client"].streams == world.transports["server"].streams == {}
-        assert world.link.breakers == {}
+        assert world.link.open == {}
 
 
 def test_nothing_is_read_from_a_stream_after_closing_it() -> None:
@@ -741,7 +741,7 @@ def test_whatever_happens_to_a_link_nothing_is_lost_or_reordered(steps: list[Ste
 
 def test_kafkas_requests_pass_over_it() -> None:
     async def serve_one(stream: Stream) -> None:
-        await serve(stream, {})
+        await serve(stream, Service(handlers={}))
 
     with World() as world:
         world.listen(serve_one)

@@ -18,10 +18,12 @@ from pytest_kcontroller.zookeeper.znodes import (
     decode_broker,
     decode_controller,
     decode_controller_epoch,
+    decode_reassignments,
     decode_state,
     decode_topic,
     encode_broker,
     encode_controller,
+    encode_reassignments,
     encode_state,
     encode_topic,
     parse_state_path,
@@ -238,3 +240,34 @@ def test_a_controller_is_an_object_or_in_old_clusters_a_number() -> None:
             decode_controller(data)
     with pytest.raises(CorruptZnodeError, match="decimal number"):
         decode_controller_epoch(b"x")
+
+
+def test_reassignments_are_written_as_kafka_writes_them() -> None:
+    written = b'{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[1,2]}]}'
+    assert encode_reassignments({TP: (1, 2)}) == written
+    assert decode_reassignments(written) == {TP: (1, 2)}
+
+
+def test_of_a_partition_that_is_to_be_reassigned_twice_the_last_counts() -> None:
+    twice = [{"topic": "t", "partition": 0, "replicas": [broker]} for broker in (1, 2)]
+    assert decode_reassignments(json.dumps({"version": 1, "partitions": twice}).encode()) == {TP: (2,)}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"[]",
+        b'{"partitions":7}',
+        b'{"partitions":[7]}',
+        b'{"partitions":[{"topic":"t","partition":0}]}',
+        b'{"partitions":[{"topic":7,"partition":0,"replicas":[1]}]}',
+        b'{"partitions":[{"topic":"t","partition":"x","replicas":[1]}]}',
+        b'{"partitions":[{"topic":"t","partition":0,"replicas":7}]}',
+        b'{"partitions":[{"topic":"t","partition":0,"replicas":"12"}]}',
+        b'{"partitions":[{"topic":"t","partition":0,"replicas":[4294967296]}]}',
+    ],
+)
+def test_corrupt_reassignments_are_told_with_their_path(data: bytes) -> None:
+    with pytest.raises(CorruptZnodeError, match="znode /admin/reassign_partitions"):
+        decode_reassignments(data)

@@ -10,6 +10,7 @@ _Watcher = Callable[[WatchedEvent], object] | None
 
 int_struct: Struct
 int_int_struct: Struct
+long_struct: Struct
 stat_struct: Struct
 multiheader_struct: Struct
 # kazoo/exceptions.py's, by the code of the wire
@@ -43,6 +44,7 @@ class _Create(NamedTuple):
 
 class Create(_Create):
     type: ClassVar[int]
+    def serialize(self) -> bytearray: ...
 
 class Create2(_Create):
     type: ClassVar[int]
@@ -113,8 +115,33 @@ class MultiHeader(NamedTuple):
     @classmethod
     def deserialize(cls, bytes: bytes, offset: int) -> tuple[MultiHeader, int]: ...
 
+class ReplyHeader(NamedTuple):
+    xid: int
+    zxid: int
+    err: int
+    @classmethod
+    def deserialize(cls, bytes: bytes, offset: int) -> tuple[ReplyHeader, int]: ...
+
 class _Sync(NamedTuple):
     path: str
 
 class Sync(_Sync):
     type: ClassVar[int]
+
+class _Auth(NamedTuple):
+    auth_type: int
+    scheme: str
+    auth: str
+
+class Auth(_Auth):
+    type: ClassVar[int]
+    def serialize(self) -> bytes: ...
+
+class _SASL(NamedTuple):
+    challenge: bytes
+
+class SASL(_SASL):
+    type: ClassVar[int]
+    def serialize(self) -> bytearray: ...
+    @classmethod
+    def deserialize(cls, bytes: bytes, offset: int) -> tuple[bytes, int]: ...

@@ -19,7 +19,12 @@ ANSWERS = json.loads(RECORDED.read_text())
 def test_answers_are_those_of_the_real_server(server: Server, name: str) -> None:
     requests = SEQUENCES[name]
     for request, answer, recorded in zip(requests, play(server, requests), ANSWERS[name], strict=True):
-        assert (request, answer) == (request, recorded)
+        assert (request, ordered(answer)) == (request, ordered(recorded))
+
+
+def ordered(answer: object) -> str:
+    """Some clients show fields in the order in which they come."""
+    return json.dumps(answer)
 
 
 names = st.sampled_from(["p", "q"])
@@ -82,4 +87,4 @@ def test_random_requests_are_answered_alike(both: tuple[Server, Server], sequenc
     sequence = [*sequence, ("GET", "/proxies", None)]
     ours, theirs = (play(server, sequence) for server in both)
     for request, our, their in zip(sequence, ours, theirs, strict=True):
-        assert (request, our) == (request, their)
+        assert (request, ordered(our)) == (request, ordered(their))

@@ -13,7 +13,9 @@ import pytest
 
 from pytest_kcontroller.model.cluster import LeaderAndIsr
 from pytest_kcontroller.runtime.holds import BEFORE_STATE_WRITE
+from pytest_kcontroller.wire.codec import decode, encode
 from pytest_kcontroller.wire.errors import ErrorCode
+from pytest_kcontroller.wire.messages import AlterPartitionPartition, AlterPartitionRequest, AlterPartitionTopic
 from tests.tools.controller_box import ControllerBox
 
 OTHER_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
@@ -163,3 +165,27 @@ def test_a_write_after_a_newer_election_is_fenced_and_the_leader_hears_so(box: C
 def test_nobody_answers_for_another_controller(box: ControllerBox) -> None:
     box.depose()
     assert answer(box.alter_partition("t-0", [1])) == (ErrorCode.NOT_CONTROLLER, None)
+
+
+def old_request(
+    version: int, isr: tuple[int, ...], *, topic: str = "t", broker_epoch: int = -1
+) -> AlterPartitionRequest:
+    """As the leader of t-0 sends it in one of the versions before 3."""
+    entry = AlterPartitionPartition(partition_index=0, leader_epoch=5, new_isr=isr, partition_epoch=0)
+    named = AlterPartitionTopic(topic_name=topic, partitions=[entry])
+    request = AlterPartitionRequest(broker_id=1, broker_epoch=broker_epoch, topics=[named])
+    return decode(AlterPartitionRequest, encode(request, version), version)
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_older_leaders_name_topics_and_know_fewer_errors(box: ControllerBox, version: int) -> None:
+    def ask(*isr: int, topic: str = "t") -> Any:
+        request = old_request(version, isr, topic=topic, broker_epoch=box.broker_epoch(1))
+        request.version = version
+        return box.ask(request)
+
+    assert answer(ask(1, 3)) == (ErrorCode.NONE, ErrorCode.OPERATION_NOT_ATTEMPTED)
+    assert answer(ask(1, topic="other")) == (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    response = ask(1, 4).result()
+    assert box.state("t-0").isr == (1, 4)
+    assert [(topic.topic_name, topic.partitions[0].isr) for topic in response.topics] == [("t", (1, 4))]

@@ -1,7 +1,7 @@
 """Both state machines: what is legal, and what comes of a transition that ZooKeeper does not let through.
 
 Sources: kafka.controller.ZkPartitionStateMachine, ZkReplicaStateMachine (3.9). That the tables are Kafka's is tested with
-the vectors made from its own tests (test_controller_vectors.py).
+vectors made from its own tests (tests/fidelity).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_kcontroller.controller.context import Context
 from pytest_kcontroller.controller.term import Term
 from pytest_kcontroller.controller.transitions import (
     PARTITION_FROM,
@@ -22,13 +23,12 @@ from pytest_kcontroller.controller.transitions import (
     Why,
 )
 from pytest_kcontroller.model.cluster import LeaderAndIsr, TopicPartition
+from pytest_kcontroller.model.election import ElectionReason
 from pytest_kcontroller.zookeeper.session import Delete
 from tests.tools.controller_box import ControllerBox
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("t", 1)
 PARTITION_TARGETS = list(PartitionState)
-REPLICA_TARGETS = [ReplicaState.NEW, ReplicaState.ONLINE, ReplicaState.OFFLINE]
-"""Those that there are transitions to so far: the others belong to deletion."""
 
 
 @pytest.fixture
@@ -49,6 +49,12 @@ def failures(box: ControllerBox) -> list[tuple[str, dict[str, str]]]:
 # --- legal and illegal
 
 
+def test_the_tables_are_total_and_what_is_in_no_map_is_non_existent() -> None:
+    assert (set(PARTITION_FROM), set(REPLICA_FROM)) == (set(PartitionState), set(ReplicaState))
+    assert Context(1, 1).partition_state(TP) is PartitionState.NON_EXISTENT
+    assert Context(1, 1).replica_state(TP, 5) is ReplicaState.NON_EXISTENT
+
+
 @pytest.mark.parametrize(("origin", "target"), list(itertools.product(PartitionState, PARTITION_TARGETS)))
 def test_partitions_follow_kafkas_table_and_the_others_of_a_batch_go_on(
     box: ControllerBox, term: Term, origin: PartitionState, target: PartitionState
@@ -57,7 +63,8 @@ def test_partitions_follow_kafkas_table_and_the_others_of_a_batch_go_on(
     companion = next(state for state in reversed(PartitionState) if state in PARTITION_FROM[target])
     term.context.set_partition_state([TP], origin)
     term.context.set_partition_state([OTHER], companion)
-    refused = box.run(term.partitions.transition([TP, OTHER], PartitionTransition(target=target, cause="test")))
+    move = PartitionTransition(target=target, cause="test", election=ElectionReason.OFFLINE)
+    refused = box.run(term.partitions.transition([TP, OTHER], move))
     assert (refused.get(TP) is Why.ILLEGAL) == (not legal)
     if not legal:
         assert term.context.partition_state(TP) == origin
@@ -65,7 +72,7 @@ def test_partitions_follow_kafkas_table_and_the_others_of_a_batch_go_on(
     assert term.context.partition_state(OTHER) == target
 
 
-@pytest.mark.parametrize(("origin", "target"), list(itertools.product(ReplicaState, REPLICA_TARGETS)))
+@pytest.mark.parametrize(("origin", "target"), list(itertools.product(ReplicaState, ReplicaState)))
 def test_replicas_follow_kafkas_table_and_the_others_of_a_batch_go_on(
     box: ControllerBox, term: Term, origin: ReplicaState, target: ReplicaState
 ) -> None:
@@ -125,7 +132,7 @@ def test_a_new_partition_whose_state_is_there_stays_new(box: ControllerBox, term
     box.set_state("t-0", replace(box.state("t-0"), leader_epoch=9))
     box.forget()
     term.context.set_partition_state([TP], PartitionState.NEW)
-    online = PartitionTransition(target=PartitionState.ONLINE, cause="test")
+    online = PartitionTransition(target=PartitionState.ONLINE, cause="test", election=ElectionReason.OFFLINE)
     assert box.run(term.partitions.transition([TP], online)) == {TP: Why.EXISTS}
     assert term.context.partition_state(TP) is PartitionState.NEW
     assert box.recipients("LeaderAndIsr") == {}
@@ -194,3 +201,43 @@ def test_a_replica_that_comes_online_is_sent_its_state_unless_it_is_new(box: Con
     assert box.recipients("LeaderAndIsr") == {2: ["t-1"]}
     assert not box.entry("LeaderAndIsr", "t-1", to=2).is_new
     assert box.written() == []
+
+
+def test_a_new_replica_of_a_partition_that_is_led_is_told_so_and_its_leader_cannot_be_new(
+    box: ControllerBox, term: Term
+) -> None:
+    for broker in (1, 2):
+        term.context.set_replica_state(broker, [TP], ReplicaState.NON_EXISTENT)
+    move = ReplicaTransition(target=ReplicaState.NEW, cause="test")
+    assert box.run(term.replicas.transition({1: [TP], 2: [TP]}, move)) == {(TP, 1): Why.LEADS}
+    assert term.context.replica_state(TP, 1) is ReplicaState.NON_EXISTENT
+    assert box.recipients("LeaderAndIsr") == {2: ["t-0"]}
+    assert box.entry("LeaderAndIsr", "t-0", to=2).is_new
+    assert box.written() == []
+
+
+def test_a_replica_is_deleted_by_its_broker_and_then_no_replica_any_more(box: ControllerBox, term: Term) -> None:
+    """The first StopReplica has the leader epoch of before the replica left the ISR, the second that of after it."""
+    for target in (
+        ReplicaState.OFFLINE,
+        ReplicaState.DELETION_STARTED,
+        ReplicaState.DELETION_SUCCESSFUL,
+        ReplicaState.NON_EXISTENT,
+    ):
+        assert box.run(term.replicas.transition({2: [TP]}, ReplicaTransition(target=target, cause="test"))) == {}
+    stops = [sent.entries["t-0"] for sent in box.sent("StopReplica", to=2)]
+    assert [(stop.leader_epoch, stop.delete_partition) for stop in stops] == [(0, False), (1, True)]
+    assert term.context.assignments[TP].replicas == (1,)
+    assert term.context.hosted_by(2) == [OTHER]
+    assert term.context.replica_state(TP, 2) is ReplicaState.NON_EXISTENT
+
+
+def test_a_state_that_needed_no_write_is_sent_out_under_our_epoch(box: ControllerBox) -> None:
+    """Of a follower that was out of the ISR already (scenario 1009 of tests/fidelity)."""
+    theirs = LeaderAndIsr(leader=1, leader_epoch=3, isr=(1,), controller_epoch=0)
+    box.create_topic("t", [[1, 2, 3]], states={0: theirs})
+    box.start()
+    box.forget()
+    box.remove_broker(2)
+    assert box.states_written() == []
+    assert box.entry("LeaderAndIsr", "t-0", to=1).controller_epoch == box.controller.epoch

@@ -1,0 +1,106 @@
+"""What a campaign file may have that names a program of the user's (`[system]`), and what is for nodes of ours alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from kcontroller_chaos.admin import ACTIONS
+from kcontroller_chaos.campaign.specs import FaultSpec, GeneratorSpec
+from kcontroller_chaos.catalogue import Catalogue
+from kcontroller_chaos.catalogue.placement import ZOOKEEPER
+from kcontroller_chaos.faults import Fault
+from pytest_kcontroller.cluster.capabilities import CONTAINERS, OF_PROGRAMS, Capability
+
+Has = tuple[Capability[object], ...]
+Wrong = tuple[str, int, str, str, str]
+"""Section, index, key, what is wrong, a hint."""
+
+OF_OUR_NODES = ("assignment", "selectors", "plugin_limit_s", "kafka_compat", "config")
+"""Keys of [cluster]."""
+TARGETS = "owner-of:/a/znode, random or node:N"
+TRIGGERS = ("observed", "healed")
+
+
+def unfit(
+    table: Mapping[str, Any], faults: Sequence[FaultSpec], generator: GeneratorSpec | None, catalogue: Catalogue
+) -> Wrong | None:
+    """The first thing in the file (`table`: as it was read) that a program of the user's cannot have."""
+    has = (*OF_PROGRAMS, CONTAINERS) if table["system"].get("image") else OF_PROGRAMS
+    return next(chain(_ours(table), _faults(table, faults, has), _drawn(generator, catalogue, has)), None)
+
+
+def _ours(table: Mapping[str, Any]) -> Iterator[Wrong]:
+    said = "[system] has programs of yours as nodes, and"
+    for key in OF_OUR_NODES:
+        if key in table.get("cluster", {}):
+            yield "cluster", 0, key, f"{said} this is a key of ours", "leave it out"
+    if table.get("topics"):
+        yield "topics", 0, "name", f"{said} they have no topics", "leave [[topics]] out"
+    for index, row in enumerate(table.get("workload", ())):
+        if (action := ACTIONS.get(row.get("action"))) is not None and (
+            lacking := _lacking(action.needs, OF_PROGRAMS)
+        ) is not None:
+            yield (
+                "workload",
+                index,
+                "action",
+                _cannot(f"the action {action.kind}", lacking),
+                "add_node can be asked for",
+            )
+
+
+def _faults(table: Mapping[str, Any], faults: Sequence[FaultSpec], has: Has) -> Iterator[Wrong]:
+    for index, spec in enumerate(faults):
+        if (lacking := _lacking(spec.fault.needs, has)) is not None:
+            key = "mode" if "mode" in table["faults"][index] else "kind"
+            yield "faults", index, key, *_fault(type(spec.fault), lacking)
+        if not of_programs(spec.target):
+            yield "faults", index, "target", f"the target {spec.target!r} is of nodes of ours", TARGETS
+        for key, trigger in (("when", spec.when), ("until", spec.until)):
+            if trigger is not None and trigger.partition(":")[0] not in TRIGGERS:
+                what = f"the trigger {trigger!r} is of nodes of ours"
+                yield "faults", index, key, what, ", ".join(f"{name}:FAULT" for name in TRIGGERS)
+
+
+def _drawn(spec: GeneratorSpec | None, catalogue: Catalogue, has: Has) -> Iterator[Wrong]:
+    if spec is None:
+        return
+    for name in spec.faults:
+        if (lacking := _lacking(catalogue.named(name).needs, has)) is not None:
+            yield "generator", 0, "faults", *_fault(catalogue.named(name), lacking)
+    for name in spec.admin:
+        if (lacking := _lacking(ACTIONS[name].needs, has)) is not None:
+            yield "generator", 0, "admin", _cannot(f"the action {name}", lacking), "add_node can be asked for"
+    for target in spec.targets:
+        if not of_programs(target):
+            yield "generator", 0, "targets", f"the target {target!r} is of nodes of ours", "owner-of:/a/znode, random"
+
+
+def of_programs(target: str) -> bool:
+    """Whether a program of the user's can be this target."""
+    return target in ("random", ZOOKEEPER) or target.partition(":")[0] in ("owner-of", "node")
+
+
+def _lacking(needs: tuple[Capability[object], ...], has: Has) -> Capability[object] | None:
+    return next((needed for needed in needs if needed not in has), None)
+
+
+def _fault(kind: type[Fault], lacking: Capability[object]) -> tuple[str, str]:
+    name = f"the fault {kind.kind}:{kind.mode}" if kind.mode else f"the fault {kind.kind}"
+    return _cannot(name, lacking), 'another mode (`mode = "zookeeper"`), or another kind'
+
+
+def _cannot(what: str, lacking: Capability[object]) -> str:
+    return f"{what} needs what a program of yours has not: {lacking}"
+
+
+def why_no_path(path: str) -> str | None:
+    """By ZooKeeper's rules; None: it is the path of a znode."""
+    if not path.startswith("/"):
+        return "a path begins with /"
+    parts = path[1:].split("/")
+    if path != "/" and any(part in ("", ".", "..") for part in parts):
+        return "no part of a path is empty, . or .."
+    return None

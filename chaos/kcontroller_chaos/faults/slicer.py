@@ -1,0 +1,86 @@
+"""slicer: what was said in one piece arrives in many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random  # noqa: TID251 - the type only; streams come from the runtime
+from typing import Self
+
+from kcontroller_chaos.faults import parameter
+from kcontroller_chaos.faults._probes import Line
+from kcontroller_chaos.faults._toxics import OnControl, OnZooKeeper, ToxicFault
+from kcontroller_chaos.injection import Evidence, Injection
+from pytest_kcontroller.model.toxics import SLICER, Stream, Toxic
+
+LOOK_US = 300_000
+"""So long the pauses of a look take at least, of which we choose how many."""
+SHORTEST_US = 100_000
+"""Pauses that together take less show nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slicer(ToxicFault):
+    """What a node says, and hears, arrives in small pieces with pauses: half a message at a time."""
+
+    kind = "slicer"
+    example = """\
+[[faults]]
+kind = "slicer"
+target = "controller"
+average_size = 16
+delay_us = 5000
+at_s = 2
+duration_s = 3
+"""
+
+    average_size: int = parameter(64, "how long the pieces are", unit="B", least=1, most=10_000)
+    size_variation: int = parameter(
+        0, "so much longer or shorter, drawn; less than the average", unit="B", least=0, most=10_000
+    )
+    delay_us: int = parameter(10_000, "after each piece", unit="us", least=1000, most=1_000_000)
+
+    def __post_init__(self) -> None:
+        if self.size_variation >= self.average_size:
+            raise ValueError(
+                f"size_variation = {self.size_variation} is not less than average_size = {self.average_size}"
+            )
+
+    @property
+    def longest(self) -> int:
+        """Of a piece."""
+        return self.average_size + self.size_variation
+
+    def toxic(self, stream: Stream) -> Toxic:
+        given = {"average_size": self.average_size, "size_variation": self.size_variation, "delay": self.delay_us}
+        return Toxic(SLICER, stream, given)
+
+    async def look(self, line: Line) -> Evidence | None:
+        """So many bytes took the pauses between the fewest pieces that they can be cut into."""
+        size = self.longest * (1 + LOOK_US // self.delay_us)
+        passed = await line.transfers(size, limit_us=round(self.within_s(line.on) * 1e6 / 2))
+        if passed is None:
+            return None
+        for length, took_us in passed:
+            pauses_us = length // self.longest * self.delay_us
+            if pauses_us < SHORTEST_US or took_us < 0.8 * pauses_us:
+                return None
+        length, took_us = passed[0]
+        return {"bytes": length, "took_us": took_us}
+
+    @classmethod
+    def drawn(cls, draw: Random) -> Self:
+        return cls(average_size=draw.randint(8, 200), delay_us=draw.randint(1000, 50_000))
+
+    def within_s(self, on: Injection) -> float:
+        """A piece may be half as long as the longest one."""
+        return 4 * (LOOK_US + self.delay_us) * 4 / 1e6 + 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlicerControl(Slicer, OnControl):
+    """on its connections to the other nodes and theirs to it"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlicerZooKeeper(Slicer, OnZooKeeper):
+    """on its connection to ZooKeeper"""

@@ -1,0 +1,194 @@
+"""What stays, comes back, or only grows: values and znodes over time, by ZooKeeper's log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from kcontroller_chaos.checking import LIVENESS, SAFETY, Verdict
+from kcontroller_chaos.history.read import Event, History
+from kcontroller_chaos.znode_invariants.invariant import ZnodeInvariant, of_nodes, parameter, seconds, who
+from kcontroller_chaos.znode_invariants.znodes import (
+    DELETED,
+    Life,
+    Pattern,
+    end_us,
+    has_ended,
+    lives,
+    values,
+)
+from pytest_kcontroller.model.history import FaultApplied, FaultHealed, ProcessExited
+from pytest_kcontroller.model.text import json_or_none
+
+US_PER_S = 1_000_000
+
+
+@dataclass(kw_only=True, eq=False)
+class ValueNeverDecreases(ZnodeInvariant):
+    """The whole number in the znode never becomes less, also when the znode is deleted and made again."""
+
+    rule = "value-never-decreases"
+    kind = SAFETY
+    expected = "each value that is written is at least the one before it"
+    source = "ZooKeeper's transaction log: the data of each write"
+    path: str = parameter(..., "the znode; with * each that matches, by itself")
+    field: str = parameter(
+        "", "of data that is a JSON object: the field that has the number; without: data is the number"
+    )
+
+    def check(self, history: History) -> Verdict:
+        last: dict[str, tuple[int, Event]] = {}
+        checks = strange = 0
+        for txn, path, data in values(history, Pattern(self.path)):
+            value = self._number(data)
+            if value is None:
+                strange += 1
+                continue
+            before, last[path] = last.get(path), (value, txn)
+            if before is None:
+                continue
+            checks += 1
+            if value < before[0]:
+                session = str(txn["session"])
+                seen = f"{who(session, of_nodes(history))} wrote {value} after {before[0]}"
+                witness = {"zxid": hex(txn["zxid"]), "session": session, "path": path, "value": value}
+                witness |= {"before": before[0], "before_zxid": hex(before[1]["zxid"])}
+                where = f"zxid {txn['zxid']:#x}, {path}"
+                return Verdict.violated(checks, seen=seen, where=where, witness=witness)
+        return _held_or_never(checks, f"{strange} values are no whole number" if strange else "no second value")
+
+    def _number(self, data: Any) -> int | None:
+        value = json_or_none(data)
+        if self.field:
+            value = value.get(self.field) if isinstance(value, dict) else None
+        return value if type(value) is int else None
+
+
+def _held_or_never(checks: int, why: str) -> Verdict:
+    return Verdict.of(checks) if checks else Verdict(verdict=Verdict.of(0).verdict, seen=f"nothing to check: {why}")
+
+
+@dataclass(kw_only=True, eq=False)
+class EphemeralBackWithin(ZnodeInvariant):
+    """An ephemeral znode that went with its session is there again, made by a new session: of the same path, or, where names
+    have numbers, of the same node.
+
+    Time in which a fault is there does not count, and neither does time in which the node's process is down. What the old
+    session left does not count as being back.
+    """
+
+    rule = "ephemeral-back-within"
+    kind = LIVENESS
+    expected = "a znode of a new session, in time"
+    source = "ZooKeeper's transaction log: ends of sessions, and what new ones make"
+    path: str = parameter(..., "the znodes: /my/members/*")
+    within_s: float = parameter(..., "so long after its session has ended, without faults", unit="s", least=0.001)
+
+    def check(self, history: History) -> Verdict:
+        nodes, checks, absent = of_nodes(history), 0, list(self._absences(history))
+        for life, back_us, took_us, _ in absent:
+            if took_us > self.within_s * US_PER_S:
+                how = "is not back" if back_us is None else f"is back after {seconds(took_us)} without faults"
+                seen = f"{life.path} of {who(life.session, nodes)}, whose session ended at {seconds(life.to_us or 0)}, {how}"
+                witness: dict[str, Any] = {"zxid": hex(life.to_zxid or 0), "session": life.session, "path": life.path}
+                witness |= {"took_us": took_us, "back_us": back_us}
+                where = f"zxid {life.to_zxid or 0:#x}, {life.path}"
+                return Verdict.violated(checks + 1, seen=seen, where=where, witness=witness)
+            checks += back_us is not None
+        late = "the run ended, or the node was down, before one had to be back"
+        return _held_or_never(checks, late if absent else "no session of such a znode has ended")
+
+    def pending(self, history: History) -> bool:
+        return any(back is None and not down for _, back, _, down in self._absences(history))
+
+    @property
+    def patience_s(self) -> float:
+        return self.within_s
+
+    def _absences(self, history: History) -> Iterator[tuple[Life, int | None, int, bool]]:
+        """Of each znode that went with its session: when it was back, after how long (until now, if it is not) without
+        faults, and whether its node is down in the end."""
+        pattern, nodes, last_us = Pattern(self.path), of_nodes(history), end_us(history)
+        mine = [life for life in lives(history) if life.ephemeral and pattern.matches(life.path)]
+        faults = _faults(history, last_us)
+        for life in mine:
+            if life.to_us is None or life.end == DELETED:
+                continue
+            back_us = next((max(one.from_us, life.to_us) for one in mine if _is_back(one, life, nodes)), None)
+            down = _down(history, life, nodes, last_us)
+            took_us = _without([*faults, *down], life.to_us, last_us if back_us is None else back_us)
+            yield life, back_us, took_us, any(end >= last_us for _, end in down)
+
+
+def _is_back(one: Life, gone: Life, nodes: dict[str, int] | None) -> bool:
+    """`one` stands for `gone`, and was there at, or came after, its end."""
+    same_node = nodes is not None and one.session in nodes and nodes[one.session] == nodes.get(gone.session)
+    later = one.to_us is None or (gone.to_us is not None and one.to_us > gone.to_us)
+    return one.session != gone.session and later and (one.path == gone.path or same_node)
+
+
+def _faults(history: History, last_us: int) -> list[tuple[int, int]]:
+    """From applied until healed."""
+    found = []
+    for applied in history.of(FaultApplied):
+        healed = [
+            int(event["t_us"])
+            for event in history.of(FaultHealed)
+            if event["fault"] == applied["fault"] and int(event["t_us"]) >= int(applied["t_us"])
+        ]
+        found.append((int(applied["t_us"]), min(healed, default=last_us)))
+    return found
+
+
+def _down(history: History, life: Life, nodes: dict[str, int] | None, last_us: int) -> list[tuple[int, int]]:
+    """While the process that had it has ended, until the node has a session again."""
+    if nodes is None or (node := nodes.get(life.session)) is None:
+        return []
+    opened = [
+        int(txn["t_us"])
+        for txn in history.txns
+        if txn["type"] == "create-session" and nodes.get(str(txn["session"])) == node
+    ]
+    exits = [int(event["t_us"]) for event in history.of(ProcessExited) if event["node"] == node]
+    return [(at_us, min((t for t in opened if t > at_us), default=last_us)) for at_us in exits if at_us <= last_us]
+
+
+def _without(away: list[tuple[int, int]], from_us: int, to_us: int) -> int:
+    """So much of a time is in none of these."""
+    left, at_us = 0, from_us
+    for begin, end in sorted(away):
+        left += max(0, min(begin, to_us) - at_us)
+        at_us = max(at_us, min(end, to_us))
+    return left + max(0, to_us - at_us)
+
+
+@dataclass(kw_only=True, eq=False)
+class ExistsAfterHealing(ZnodeInvariant):
+    """In the end the znode is there; of a pattern at least so many."""
+
+    rule = "exists-after-healing"
+    kind = LIVENESS
+    expected = "it is there at the end, after everything was healed"
+    source = "ZooKeeper's transaction log"
+    path: str = parameter(..., "the znode, or a pattern: /my/members/*")
+    count: int = parameter(1, "at least so many", least=1)
+
+    def check(self, history: History) -> Verdict:
+        return self._now(history) if has_ended(history) else Verdict.unknown("the run did not reach its end")
+
+    def pending(self, history: History) -> bool:
+        return self._now(history).verdict != "held"
+
+    def _now(self, history: History) -> Verdict:
+        mine = [life for life in lives(history) if Pattern(self.path).matches(life.path)]
+        there = sorted(life.path for life in mine if life.to_us is None)
+        if len(there) >= self.count:
+            return Verdict.of(len(there))
+        gone = max((life for life in mine if life.to_us is not None), key=lambda one: one.to_us or 0, default=None)
+        seen = f"{len(there)} of {self.count}: {', '.join(there) or 'none'}"
+        witness: dict[str, Any] = {"path": self.path, "there": there}
+        if gone is not None:
+            seen += f"; {gone.path} of {who(gone.session, of_nodes(history))} went last, at {seconds(gone.to_us or 0)}"
+            witness |= {"path": gone.path, "zxid": hex(gone.to_zxid or 0), "session": gone.session}
+        return Verdict.violated(1, seen=seen, where="the end", witness=witness)

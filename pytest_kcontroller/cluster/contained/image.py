@@ -1,0 +1,147 @@
+"""The image of the nodes: a base with Python, and what contents.py says. Built once for each content."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import sys
+import tarfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from pytest_kcontroller.cluster.contained.contents import Files, others, ours, with_compiled
+from pytest_kcontroller.cluster.docker.containers import engine
+from pytest_kcontroller.errors import EnvironmentFailure
+
+BASE_VARIABLE = "KCONTROLLER_NODE_BASE"
+PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
+BASE = f"python:{PYTHON}-slim"
+REPOSITORY = "kcontroller-node"
+LABEL = "kcontroller.node"
+PLACE = "/opt/kcontroller"
+BUILD_S = 600
+KEPT = 8
+"""Images: of what was installed before, by others on this machine perhaps, who would build them again."""
+
+_CHECK = (
+    "import sys, compileall; here = '%d.%d' % sys.version_info[:2]; "
+    f"here == '{PYTHON}' or sys.exit(f'the base has Python {{here}}, and this is {PYTHON}'); "
+    f"compileall.compile_dir('{PLACE}', quiet=1); "
+    "import pytest_kcontroller.node.process, pytest_kcontroller.cluster.toxiproxy.api"
+)
+"""What was not compiled here is compiled once for all nodes."""
+
+
+def base() -> str:
+    return os.environ.get(BASE_VARIABLE) or BASE
+
+
+def node_image(plugins: Sequence[str]) -> str:
+    """Its name; built, if it is not there. Takes seconds then, and blocks.
+
+    Raises UsageError, EnvironmentFailure: there is no engine, or it cannot be built.
+    """
+    layers = [("others", with_compiled(others(plugins))), ("ours", with_compiled(ours()))]
+    name = f"{REPOSITORY}:{_digest(layers)}"
+    with engine() as client:
+        if not client.images.list(name=name):
+            _build(client, name, layers)
+            _remove_old(client)
+    return name
+
+
+def _digest(layers: Sequence[tuple[str, Files]]) -> str:
+    digest = hashlib.sha256(f"{base()} {PYTHON} {_dockerfile()}".encode())
+    for _, files in layers:
+        for name, path in sorted(files.items()):
+            if "__pycache__" not in name:
+                state = path.stat()
+                digest.update(f"{name} {state.st_size} {state.st_mtime_ns}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+def _dockerfile() -> str:
+    """What changes rarely comes first: the engine keeps layers."""
+    return "\n".join(
+        [
+            f"FROM {base()}",
+            f"ENV PYTHONPATH={PLACE} PYTHONUNBUFFERED=1",
+            f"COPY others {PLACE}",
+            f"COPY ours {PLACE}",
+            f"RUN {json.dumps(['python3', '-c', _CHECK])}",
+            "",
+        ]
+    )
+
+
+def _build(client: Any, name: str, layers: Sequence[tuple[str, Files]]) -> None:
+    from docker.errors import APIError
+
+    said: list[str] = []
+    try:
+        steps = client.api.build(
+            fileobj=_context(layers),
+            custom_context=True,
+            tag=name,
+            rm=True,
+            forcerm=True,
+            labels={LABEL: ""},
+            network_mode="none",
+            timeout=BUILD_S,
+            decode=True,
+        )
+        for step in steps:
+            said.append(str(step.get("stream", "")).strip())
+            if "error" in step:
+                raise EnvironmentFailure(_why(step["error"], said), where=base(), hint=_HINT)
+    except (APIError, OSError) as refused:  # the second: the engine does not answer any more
+        why = str(getattr(refused, "explanation", None) or refused)
+        raise EnvironmentFailure(_why(why, said), where=base(), hint=_HINT) from None
+
+
+def _remove_old(client: Any) -> None:
+    """Each change of what is installed makes a new one; what a container has stays, as the engine refuses to remove it."""
+    from docker.errors import APIError
+
+    found = client.images.list(filters={"label": LABEL})
+    for image in sorted(found, key=lambda image: str(image.attrs["Created"]), reverse=True)[KEPT:]:
+        for name in image.tags or [image.id]:
+            with suppress(APIError):
+                client.images.remove(name)
+
+
+_HINT = (
+    f"the base needs Python {PYTHON} as python3 and the libraries of this machine's architecture; another one is named with "
+    f"--kc-node-base or ${BASE_VARIABLE}"
+)
+
+
+def _why(error: str, said: Sequence[str]) -> str:
+    return "\n".join(["the nodes' image cannot be built: " + error.strip(), *list(filter(None, said))[-5:]])
+
+
+def _context(layers: Sequence[tuple[str, Mapping[str, Path]]]) -> io.BytesIO:
+    """What the engine is sent; times stay, since Python knows by them what it has compiled."""
+    context = io.BytesIO()
+    with tarfile.open(fileobj=context, mode="w", dereference=True) as tar:  # some installers make links to their cache
+        text = _dockerfile().encode()
+        info = tarfile.TarInfo("Dockerfile")
+        info.size = len(text)
+        tar.addfile(info, io.BytesIO(text))
+        for layer, files in layers:
+            for name, path in sorted(files.items()):
+                tar.add(path, f"{layer}/{name}", recursive=False, filter=_everybodys)
+    context.seek(0)
+    return context
+
+
+def _everybodys(info: tarfile.TarInfo) -> tarfile.TarInfo:
+    """Nodes run as whoever runs the harness."""
+    info.uid = info.gid = 0
+    info.uname = info.gname = ""
+    info.mode = 0o644
+    return info

@@ -1,0 +1,150 @@
+"""One node's container, under the same hands as the process of a node."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from pytest_kcontroller.cluster.children.processes import state_of
+from pytest_kcontroller.cluster.contained.contents import REQUIREMENTS_VARIABLE
+from pytest_kcontroller.cluster.contained.room import NODES, OWN_PYTHON, Room
+from pytest_kcontroller.cluster.docker.contained_process import ContainedProcess
+from pytest_kcontroller.cluster.docker.containers import ContainerSpec
+from pytest_kcontroller.cluster.misuse import not_running
+from pytest_kcontroller.cluster.process.node import Child, NodeProcess, SupervisedNode
+from pytest_kcontroller.cluster.system.node import ProgramNode
+from pytest_kcontroller.node.settings import NodeSettings
+
+LACKING = b"No module named"
+"""As Python says it."""
+
+
+class InContainer(SupervisedNode):
+    """See SupervisedNode: every start is a container of its own, at the same address, with the same directory."""
+
+    _room: Room
+    _last: ContainedProcess | None = None
+
+    async def _spawn(self) -> Child:
+        if self._last is not None:
+            await self._last.stop()  # its address is free then
+        self._last = await ContainedProcess.start(
+            f"node {self.node}", self._spec, log=self.log, output=self._output_log
+        )
+        return self._last
+
+    @property
+    def _spec(self) -> ContainerSpec:
+        shared = [self._work, self._run / "history", self._run / "logs"]
+        return self._room.spec(
+            f"node-{self.node}",
+            NODES + self.node,
+            volumes={str(path): str(path) for path in shared},
+            directory=str(self._work),
+            environment=dict(self._environment),
+            command=tuple(self._command),
+        )
+
+    @property
+    def _output_log(self) -> Path | None:
+        """Where stdout goes, if not to the log."""
+        return None
+
+    @property
+    def _by_hand(self) -> str:
+        """Not without the network, which ends with the cluster."""
+        return ""
+
+    @property
+    def name(self) -> str:
+        """Of its newest container."""
+        return "" if self._last is None else self._last.name
+
+    async def end(self, timeout_s: float) -> None:
+        """And the container is removed."""
+        try:
+            await super().end(timeout_s)
+        finally:
+            if self._last is not None:
+                await self._last.stop()
+
+
+class ContainedNode(InContainer, NodeProcess):
+    """A node of ours."""
+
+    def __init__(
+        self,
+        settings: NodeSettings,
+        run: Path,
+        work: Path,
+        exited: Callable[[int, int], None],
+        room: Room,
+        *,
+        cleanup: Path | None = None,
+    ) -> None:
+        super().__init__(settings, run, work, exited, cleanup=cleanup)
+        self._room = room
+
+    @property
+    def _command(self) -> list[str]:
+        return [*OWN_PYTHON, "pytest_kcontroller.node", str(self.settings_file)]
+
+    @property
+    def _way_out(self) -> str:
+        if LACKING not in self.log.read_bytes():
+            return ""
+        return (
+            f"what a plugin needs in the nodes' image is named with --kc-node-requirements or ${REQUIREMENTS_VARIABLE}"
+        )
+
+    @property
+    def _environment(self) -> Mapping[str, str]:
+        return {}
+
+
+class ContainedProgram(InContainer, ProgramNode):
+    """A program of a user's, in an image of theirs. Its container's first process is the engine's, which passes on what asks
+    it to end; what holds it up or ends it holds for all that it has started."""
+
+    def __init__(self, room: Room, *more: Any, **named: Any) -> None:
+        super().__init__(*more, **named)
+        self._room = room
+
+    @property
+    def _spec(self) -> ContainerSpec:
+        own = {str(self._work): str(self._work)}
+        directory = self._program.directory
+        return replace(super()._spec, image=self._program.image, init=True, volumes=own, directory=directory)
+
+    @property
+    def _output_log(self) -> Path:
+        return self.stdout
+
+    def _signal(self, number: signal.Signals) -> None:
+        if number == self.stop_signal:
+            super()._signal(number)
+            return
+        if self.pid is None:
+            raise not_running(self.node, f"get {number.name}")
+        for process in self._processes():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.send_signal(number)
+
+    def state(self) -> str | None:
+        """Of the program itself."""
+        states = [state_of(process.pid) for process in self._processes()[1:2]]
+        return states[0] if states and states[0] else super().state()
+
+    def _processes(self) -> list[psutil.Process]:
+        """The engine's, the program's, and what that has started."""
+        try:
+            first = psutil.Process(self.pid or 0)
+            return [first, *first.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            return []

@@ -1,0 +1,39 @@
+"""One node of the backend `kafka`: a broker of a release, under the same hands as a node of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pytest_kcontroller.cluster.kafka.broker import START_S, BrokerSettings
+from pytest_kcontroller.cluster.process.node import SupervisedNode
+from pytest_kcontroller.cluster.timing import scaled
+
+KILL_S = 10.0
+
+
+class KafkaNode(SupervisedNode):
+    """See SupervisedNode. It answers no questions: what it does is seen in ZooKeeper alone."""
+
+    def __init__(
+        self, settings: BrokerSettings, run: Path, exited: Callable[[int, int], None], *, cleanup: Path | None = None
+    ) -> None:
+        super().__init__(settings.id, run, settings.directory, exited, start_s=START_S, cleanup=cleanup)
+        self._settings = settings
+
+    @property
+    def data(self) -> Path:
+        """Its log directory: what is beside it is written by us."""
+        return self._settings.directory / "logs"
+
+    def _prepare(self) -> None:
+        self._settings.write()
+
+    @property
+    def _command(self) -> list[str]:
+        return self._settings.command
+
+    async def end(self, timeout_s: float) -> None:
+        """At once: each would wait for a controller that ends too."""
+        if self.alive:
+            await self.kill(max(timeout_s, scaled(KILL_S)))

@@ -1,0 +1,159 @@
+"""The toxiproxy server that proxies are on: one that runs already, or one of our own, whose end is its owner's.
+
+Which one is said as in proxy_choice.py.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+import re
+import secrets
+import shlex
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol, TypeVar
+from urllib.parse import urlsplit
+
+from pytest_kcontroller.cluster.children.patience import Patience
+from pytest_kcontroller.cluster.children.processes import Supervised, session_id
+from pytest_kcontroller.cluster.docker.contained_process import ContainedProcess
+from pytest_kcontroller.cluster.docker.containers import ContainerSpec
+from pytest_kcontroller.cluster.process.proxy_choice import BINARY, Choice, chosen, parse_choice
+from pytest_kcontroller.cluster.process.toxiproxy_client import ToxiproxyClient
+from pytest_kcontroller.cluster.timing import scaled
+from pytest_kcontroller.errors import EnvironmentFailure, MissingExtraError, StartError
+from pytest_kcontroller.model.cluster import Address
+
+START_S = 15.0
+POLL_S = 0.02
+VERSION_S = 5.0
+T = TypeVar("T")
+
+
+class Serving(Protocol):
+    """A server of our own: a process, or a container."""
+
+    @property
+    def returncode(self) -> int | None: ...
+
+    async def wait(self) -> int:
+        """Its status, once it has ended."""
+        ...
+
+    async def stop(self, grace_s: float) -> int:
+        """Idempotent."""
+        ...
+
+
+def versions() -> dict[str, str]:
+    """Which server it is, for run.json; a version is what the server itself says. Raises UsageError."""
+    choice = chosen()
+    if choice.kind == "path":
+        return {"toxiproxy": f"{BINARY} {version_of(choice.what)} at {choice.what}"}
+    if choice.kind == "container":
+        return {"toxiproxy": f"container of {choice.what}"}
+    if choice.kind == "embedded":
+        return {"toxiproxy": "embedded"}
+    parts = urlsplit(choice.what)
+    place = f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)  # without a password
+    client = ToxiproxyClient(choice.what)
+    try:
+        return {"toxiproxy": f"{client.call('GET', '/version')['version']} at {place}"}
+    except EnvironmentFailure:
+        return {"toxiproxy": f"at {place}"}  # the start says why
+    finally:
+        client.close()
+
+
+def version_of(binary: str) -> str:
+    try:
+        done = subprocess.run([binary, "-version"], capture_output=True, text=True, timeout=VERSION_S, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return "which does not run"
+    found = re.search(r"\d+\.\d+\.\d+", done.stdout + done.stderr)
+    return found.group() if found else "of unknown version"
+
+
+async def find_server(log: Path) -> tuple[Serving | None, str]:
+    """The server that was chosen, and its URL; None: somebody else's. Raises UsageError, StartError, MissingExtraError."""
+    choice = chosen()
+    return (None, choice.what) if choice.kind == "url" else await start_server(log, choice)
+
+
+async def start_server(log: Path, choice: Choice | None = None) -> tuple[Serving, str]:
+    """A server of our own and its URL. Raises StartError, and MissingExtraError if the embedded one cannot run here."""
+    choice = choice or parse_choice("")
+    if choice.kind == "container":
+        return await _start_container(choice.what, log)
+    if choice.kind == "path":
+        port = _free_port()
+        command = [choice.what, "-host", "127.0.0.1", "-port", str(port)]
+    else:
+        if importlib.util.find_spec("aiohttp") is None:
+            raise MissingExtraError("the embedded toxiproxy", "toxiproxy")
+        port = 0
+        command = [sys.executable, "-m", "pytest_kcontroller.cluster.toxiproxy", "--port", "0"]
+    process = await Supervised.start("toxiproxy", command, log=log, is_ours=choice.kind == "embedded")
+    url = await answering(process, process.pid, Address("127.0.0.1", port), log, shlex.join(command))
+    return process, url
+
+
+async def _start_container(image: str, log: Path) -> tuple[Serving, str]:
+    """It listens on this machine's loopback, as its proxies do: a port that is published is not what they could be told."""
+    port = _free_port()
+    spec = ContainerSpec(
+        name=f"kcontroller-toxiproxy-{session_id()}-{secrets.token_hex(4)}",
+        image=image,
+        port=port,
+        host_network=True,
+        command=("-host", "127.0.0.1", "-port", str(port)),
+    )
+    server = await ContainedProcess.start("toxiproxy", spec, log=log)
+    return server, await answering(server, server.pid, Address("127.0.0.1", port), log, spec.by_hand)
+
+
+async def answering(server: Serving, pid: int | None, api: Address, log: Path, by_hand: str) -> str:
+    """Its URL, once it answers; else it is ended. `api` with port 0: its log says where. Raises StartError."""
+    patience = Patience(scaled(START_S), pid)
+    try:
+        while patience.left_s:
+            if server.returncode is not None:
+                phase = f"it ended with status {server.returncode}"
+                raise StartError("toxiproxy", phase=phase, seconds=patience.seconds, log=log, command=by_hand)
+            if (url := await _ready(log, api)) is not None:
+                return url
+            await asyncio.sleep(POLL_S)
+        raise StartError("toxiproxy", phase="no answer", seconds=patience.seconds, log=log, command=by_hand)
+    except BaseException:
+        await server.stop(0)
+        raise
+
+
+async def _ready(log: Path, api: Address) -> str | None:
+    """The URL once it answers: the embedded server prints its address, the real one is asked at its port."""
+    if not api.port:
+        for line in log.read_text(errors="replace").splitlines():
+            if line.startswith('{"ready"'):
+                return f"http://{json.loads(line)['address']}"
+        return None
+    url = f"http://{api}"
+    try:
+        await in_thread(lambda: ToxiproxyClient(url).call("GET", "/version"))
+    except EnvironmentFailure:
+        return None
+    return url
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    return await asyncio.get_running_loop().run_in_executor(None, work)

@@ -1,0 +1,53 @@
+"""What is done to a cluster's own ZooKeeper servers (capabilities.ZooKeepers), and how the harness itself reaches them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+
+from pytest_kcontroller.cluster.ending import end_all
+from pytest_kcontroller.cluster.zookeeper.ensemble import Ensemble
+from pytest_kcontroller.cluster.zookeeper.relay import Relay
+
+
+class OwnZooKeepers(ABC):
+    """See capabilities.ZooKeepers. The harness's session lives long, and so would wait long for a server that is paused: its
+    ways to an ensemble's are relays, which then refuse it, so that it takes another one."""
+
+    _ways: Mapping[int, Relay] = {}
+
+    @property
+    @abstractmethod
+    def zookeeper(self) -> Ensemble:
+        """Raises EnvironmentFailure: there is none."""
+
+    async def open_ways(self) -> str:
+        """HOST:PORT[,...] for the harness's session."""
+        if len(self.zookeeper.servers) == 1:
+            return self.zookeeper.connect_string
+        self._ways = {number: Relay(server.address) for number, server in self.zookeeper.servers.items()}
+        return ",".join([str(await way.start()) for way in self._ways.values()])
+
+    async def close_ways(self) -> None:
+        """Idempotent."""
+        await end_all([way.stop for way in self._ways.values()])
+
+    async def zookeeper_modes(self, limit_s: float) -> Mapping[int, str | None]:
+        return await self.zookeeper.modes(limit_s)
+
+    def zookeeper_state(self, server: int) -> str | None:
+        return self.zookeeper.server(server).process_state()
+
+    async def kill_zookeeper(self, server: int) -> None:
+        await self.zookeeper.kill(server)
+
+    async def pause_zookeeper(self, server: int) -> None:
+        await self.zookeeper.pause(server)
+        if server in self._ways:
+            self._ways[server].refuse()
+
+    async def mend_zookeeper(self, servers: Sequence[int]) -> None:
+        await self.zookeeper.mend(servers)
+        for server in servers:
+            if server in self._ways:
+                self._ways[server].heal()

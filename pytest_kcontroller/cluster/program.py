@@ -1,0 +1,185 @@
+"""A program of the user's that a cluster has as its nodes: how each is started, when it is ready, how it is asked to end."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pytest_kcontroller.errors import UsageError
+from pytest_kcontroller.model.suggestions import nearest
+
+PLACES: Mapping[str, str] = {
+    "zk": "HOST:PORT of ZooKeeper, over the node's own link; of several servers, with commas between",
+    "id": "the node's id, from 0",
+    "port": "a port of its own on 127.0.0.1, to listen on; in a container it is everybody's, on the container's own address",
+    "dir": "a directory of its own, which is there again after a restart",
+    "python": "the Python that kcontroller, or pytest, runs with; in a container `python3`",
+    "session_timeout_ms": "that of the cluster, to ask ZooKeeper for",
+}
+"""What is filled in, in the command, the environment and the readiness."""
+READY: Mapping[str, str] = {
+    "session": "it has a ZooKeeper session",
+    "znode": "a znode is there; an ephemeral whose path has {id} in it must be of the node's own session",
+    "port": "something listens on its {port}",
+    "log": "it has printed a line with this text",
+}
+SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
+READY_S, STOP_S = 30.0, 10.0
+
+_PLACE = re.compile(r"\{\{([a-z_]+)\}\}|\{([a-z_]+)\}")
+
+
+class WrongProgramError(UsageError):
+    """`key`: the one of Program that is wrong."""
+
+    def __init__(self, key: str, what: str, hint: str) -> None:
+        self.key = key
+        super().__init__(what, where=f"`{key}`", hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """One of READY, and what it is about: a path, a text."""
+
+    kind: str
+    about: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.about}" if self.about else self.kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """Texts have the names of PLACES in braces. `command` is executed, by no shell, in `directory` (default: the current
+    one); with `image` both are in the place of the image's own, and each node is a container. It is ready within `ready_s`,
+    and has ended `stop_s` after `stop_signal`, unscaled."""
+
+    command: tuple[str, ...]
+    image: str = ""
+    env: Mapping[str, str] = field(default_factory=dict)
+    directory: str = ""
+    ready: Ready = field(default_factory=lambda: Ready("session"))
+    ready_s: float = READY_S
+    stop_signal: str = "SIGTERM"
+    stop_s: float = STOP_S
+    respawn: bool = False
+    """Started again when it ends by itself, as systemd and Kubernetes do."""
+
+    @property
+    def signal(self) -> signal.Signals:
+        return signal.Signals[self.stop_signal]
+
+    @property
+    def described(self) -> dict[str, object]:
+        """For run.json. The values of the environment may be secrets."""
+        return {
+            "command": list(self.command),
+            **({"image": self.image} if self.image else {}),
+            "env": sorted(self.env),
+            "directory": self.directory if self.image else str(self.cwd),
+            "ready": str(self.ready),
+            "stop_signal": self.stop_signal,
+            "respawn": self.respawn,
+        }
+
+    def names(self, place: str) -> bool:
+        """Whether the program is given this one of PLACES."""
+        texts = (*self.command, *self.env.values())
+        return any(found[2] == place for text in texts for found in _PLACE.finditer(text))
+
+    @property
+    def cwd(self) -> Path:
+        return Path(self.directory or ".").absolute()
+
+
+def program_of(
+    command: str | Sequence[str],
+    *,
+    image: str = "",
+    env: Mapping[str, object] | None = None,
+    directory: str = "",
+    ready: str = "session",
+    ready_s: float = READY_S,
+    stop_signal: str = "SIGTERM",
+    stop_s: float = STOP_S,
+    respawn: bool = False,
+) -> Program:
+    """From what a person wrote: `command` as a shell would take it, or its words. Raises WrongProgramError, also for what
+    cannot be started on this machine, so that nothing else is started; what is in an `image`, nobody knows before."""
+    known = {name: str(value) for name, value in (env or {}).items()}
+    for key, text in (("command", command), *(("env", value) for value in known.values()), ("ready", ready)):
+        _check_places(key, text if isinstance(text, str) else " ".join(map(str, text)))
+    words = () if image and not command else _words(command)
+    made = Program(
+        command=words,
+        image=image,
+        env=known,
+        directory=directory,
+        ready=_ready(ready),
+        ready_s=ready_s,
+        stop_signal=stop_signal,
+        stop_s=stop_s,
+        respawn=respawn,
+    )
+    if stop_signal not in SIGNALS:
+        raise WrongProgramError("stop_signal", f"{stop_signal!r} is no signal that asks to end", ", ".join(SIGNALS))
+    if image:
+        return made
+    if not made.cwd.is_dir():
+        raise WrongProgramError("directory", f"there is no directory {made.cwd}", "it is read from the current one on")
+    _check_there(made.command[0], made)
+    return made
+
+
+def filled(text: str, values: Mapping[str, object]) -> str:
+    """With the values of PLACES; `{{id}}` is `{id}`."""
+    return _PLACE.sub(lambda found: f"{{{found[1]}}}" if found[1] else str(values.get(found[2], found[0])), text)
+
+
+def _check_places(key: str, text: str) -> None:
+    for found in _PLACE.finditer(text):
+        if found[2] and found[2] not in PLACES:
+            hint = f"{nearest(found[2], PLACES)}; braces as they are: {{{{{found[2]}}}}}"
+            raise WrongProgramError(key, f"nothing is filled in for {{{found[2]}}}", hint)
+
+
+def _words(command: str | Sequence[str]) -> tuple[str, ...]:
+    try:
+        words = tuple(shlex.split(command)) if isinstance(command, str) else tuple(map(str, command))
+    except ValueError as bad:
+        raise WrongProgramError("command", f"{command!r} cannot be read: {bad}", "quote as in a shell") from None
+    if not words or not words[0]:
+        raise WrongProgramError("command", "the command is empty", "write a program and its arguments")
+    return words
+
+
+def _ready(text: str) -> Ready:
+    kind, colon, about = text.partition(":")
+    if kind not in READY:
+        raise WrongProgramError("ready", f"{text!r} is no readiness", nearest(kind, READY))
+    takes = {"znode": "znode:/a/path", "log": "log:a text"}.get(kind, kind)
+    if (kind in ("znode", "log")) is not bool(about) or (colon and not about):
+        raise WrongProgramError("ready", f"{text!r} is no readiness", f"write {takes!r}")
+    if kind == "znode" and not about.startswith("/"):
+        raise WrongProgramError("ready", f"{about!r} is no path of a znode", f"write {takes!r}")
+    return Ready(kind, about)
+
+
+def _check_there(program: str, made: Program) -> None:
+    if _PLACE.search(program := filled(program, {"python": sys.executable})):
+        return
+    path = made.env.get("PATH", os.environ.get("PATH", os.defpath))
+    place = str(made.cwd / program) if os.sep in program else program
+    if shutil.which(place, path=path) is not None:
+        return
+    if os.sep in program and Path(place).exists():
+        raise WrongProgramError("command", f"{place} cannot be executed", "chmod +x, or name its interpreter first")
+    where = f"in {made.cwd}" if os.sep in program else "on the path"
+    raise WrongProgramError("command", f"there is no program {program!r} {where}", "is it built, or its name misspelt?")

@@ -1,0 +1,115 @@
+"""One process of a user's program, under the same hands as a node of ours."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from pytest_kcontroller.cluster.children.processes import Supervised
+from pytest_kcontroller.cluster.misuse import not_running
+from pytest_kcontroller.cluster.process.node import Child, SupervisedNode
+from pytest_kcontroller.cluster.program import Program, filled
+from pytest_kcontroller.cluster.system.output import Output, Search
+from pytest_kcontroller.cluster.timing import scaled
+from pytest_kcontroller.errors import EnvironmentFailure
+
+KILL_S = 10.0
+DEFAULTS: Mapping[str, str] = {"PYTHONUNBUFFERED": "1"}
+"""What a program prints into a file is there at once; other languages' are told by their authors."""
+
+
+class ProgramNode(SupervisedNode):
+    """See SupervisedNode. It answers no questions of ours; `values` are filled in for PLACES. The process leads a group of
+    its own: what it has forked is stopped, continued and killed with it."""
+
+    def __init__(
+        self,
+        node: int,
+        program: Program,
+        values: Mapping[str, object],
+        run: Path,
+        work: Path,
+        exited: Callable[[int, int], None],
+        output: Output,
+        *,
+        cleanup: Path | None = None,
+    ) -> None:
+        super().__init__(node, run, work, exited, start_s=program.ready_s, cleanup=cleanup)
+        self._program, self._values, self._output = program, values, output
+        self.stop_signal = program.signal
+        self._searches: dict[str, list[Search]] = {}
+        """Those in what its newest process prints, by what is looked for."""
+
+    @property
+    def stdout(self) -> Path:
+        """What its newest process has printed; `log` is what it has printed on stderr."""
+        return self._run / "logs" / f"{self._name}.out.log"
+
+    def filled(self, text: str) -> str:
+        return filled(text, self._values)
+
+    def has_printed(self, text: str) -> bool:
+        """Whether a line of its newest process has this text."""
+        searches = self._searches.setdefault(text, [Search(path, text.encode()) for path in (self.stdout, self.log)])
+        return any(search.finds() for search in searches)
+
+    def _prepare(self) -> None:
+        self._searches.clear()
+        self._output.begin(self.node, self._name, self.stdout, self.log)
+
+    @property
+    def _command(self) -> list[str]:
+        return [self.filled(word) for word in self._program.command]
+
+    @property
+    def _environment(self) -> Mapping[str, str]:
+        return {**DEFAULTS, **{name: self.filled(value) for name, value in self._program.env.items()}}
+
+    async def _spawn(self) -> Child:
+        return await Supervised.start(
+            f"node {self.node}",
+            self._command,
+            log=self.log,
+            output=self.stdout,
+            cwd=self._program.cwd,
+            env=self._environment,
+            cleanup=[self._cleanup],
+        )
+
+    @property
+    def _telling_log(self) -> Path:
+        """Where it has printed last, if it has printed in both."""
+        logs = [path for path in (self.stdout, self.log) if path.exists() and path.stat().st_size]
+        return max(logs, key=lambda path: path.stat().st_mtime_ns, default=self.log)
+
+    async def _observe_end(self, process: Child) -> None:
+        status, name = await process.wait(), self._name
+        self._output.settle(name)
+        self._exited(self.node, status)
+
+    async def end(self, timeout_s: float) -> None:
+        """Asked as it wants to be asked, by no other signal, and killed if it does not within `timeout_s`."""
+        if not self.alive:
+            return
+        await self.resume()
+        try:
+            await self._end_by(self.stop_signal, timeout_s)
+        except EnvironmentFailure:
+            if self.alive:
+                await self.kill(timeout_s)
+
+    def _signal(self, number: signal.Signals) -> None:
+        """What holds it up or ends it holds for all that it has forked; to be asked to end is its own affair."""
+        if number == self.stop_signal:
+            super()._signal(number)
+            return
+        if (pid := self.pid) is None:
+            raise not_running(self.node, f"get {number.name}")
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, number)
+
+    async def kill(self, timeout_s: float) -> int:
+        return await super().kill(max(timeout_s, scaled(KILL_S)))

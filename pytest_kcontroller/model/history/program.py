@@ -1,0 +1,30 @@
+"""What a program says that is not ours: the JSON objects that it prints. The harness writes it, as that node's history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pytest_kcontroller.model.history.event import About, HistoryEvent, Rank, event
+from pytest_kcontroller.model.history.fields import Node
+
+
+@event
+class ProgramSaid(HistoryEvent):
+    """The node's program has printed a line that is a JSON object; its time is that at which the harness read it."""
+
+    kind = "program.said"
+    rank = Rank.LEADERSHIP
+    text = "the program of node {node} says: {said}"
+    node: Node
+    said: Annotated[Mapping[str, Any], About("the object as it was printed")]
+    since_us: Annotated[
+        int, About("the run time at which the line was not there yet: it was printed after it", unit="microseconds")
+    ]
+    at_us: Annotated[
+        int | None,
+        About(
+            "the run time that it gives itself with `at_ns`; null: it gives none, or none of this run",
+            unit="microseconds",
+        ),
+    ] = None

@@ -1,0 +1,62 @@
+"""The backend `kafka`: `kcluster` is made of Kafka's own brokers, with the same faults, waits and invariants."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from pytest_kcontroller import KafkaReleases
+from pytest_kcontroller.cluster.timing import scaled
+
+TESTS = """
+import pytest
+
+from pytest_kcontroller.errors import NotOnThisBackend
+
+
+@pytest.mark.kcontroller(nodes=3)
+def test_a_failover(kcluster, kafka_release):
+    kcluster.create_topic("orders", partitions=3, replication_factor=3)
+    kcluster.wait_until_converged()
+    first = kcluster.controller
+    other = next(node for node in kcluster.nodes if node != first)
+    said = kafka_release("3.9.1").tool("kafka-topics", "--bootstrap-server", kcluster.bootstrap_servers, "--describe")
+    assert "Topic: orders" in said
+    kcluster.net.cut(first, "zookeeper")
+    second = kcluster.wait_for_controller(other_than=first)
+    kcluster.net.heal()
+    kcluster.wait_until_converged()
+    kcluster.stop(second)
+    kcluster.wait_for_controller(other_than=second)
+    kcluster.wait_until_online("orders")
+    kcluster.restart(second)
+    new = kcluster.add_node()
+    kcluster.create_topic("more", assignment={0: (new, 0)})
+    kcluster.wait_until_converged()
+    kcluster.check()
+
+
+@pytest.mark.kcontroller(nodes=1, selectors={"offline": "noop"})
+def test_selectors(kcluster):
+    pass
+"""
+
+
+def test_the_same_tests_run_on_kafkas_brokers(kafka_release: KafkaReleases, tmp_path: Path) -> None:
+    kafka_release("3.9.1")  # skipped where it cannot be
+    (tmp_path / "test_it.py").write_text(TESTS)
+    outside = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "KC_"))}
+    command = [sys.executable, "-m", "pytest", "-c", os.devnull, "--rootdir", ".", "-p", "no:cacheprovider", "-ra"]
+    ran = subprocess.run(
+        [*command, "--kc-backend=kafka", "test_it.py"],
+        cwd=tmp_path,
+        env=outside,
+        capture_output=True,
+        text=True,
+        timeout=scaled(300),
+    )
+    assert "1 passed" in ran.stdout, ran.stdout + ran.stderr
+    assert "Kafka's own brokers take no leader selectors of others" in ran.stdout
+    assert "1 error" in ran.stdout, ran.stdout

@@ -1,0 +1,212 @@
+"""The fixture `kc_system`: what a test does to a program of its own, and what it sees of it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kcontroller_chaos.znode_invariants import exists_after_healing, one_owner, owned_after_healing
+from pytest_kcontroller import KSystems
+from pytest_kcontroller.cluster.children.processes import leftovers, session_id
+from pytest_kcontroller.errors import StartError, UsageError, WaitTimeoutError
+from pytest_kcontroller.fixtures.definitions import clusters_key
+from pytest_kcontroller.fixtures.kcluster import InvariantError
+
+ELECT = Path(__file__).parents[2] / "data" / "programs" / "elect.py"
+COMMAND = [sys.executable, ELECT, "{zk}", "{id}", "{session_timeout_ms}"]
+LEADER = "/my/leader"
+
+pytestmark = pytest.mark.kcontroller(backends=["process"])
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_there_for_another_run(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A plugin that runs a failed test again does so with the same item: what it had is not to be mended then."""
+    yield
+    assert not request.node.stash.get(clusters_key, {})
+
+
+def test_a_leader_is_killed_paused_cut_off_and_loses_its_session(kc_system: KSystems) -> None:
+    system = kc_system(COMMAND, nodes=2, ready="znode:/my/members/{id}", session_timeout_ms=1000)
+    first = system.wait_for_owner(LEADER)
+    assert system.wait_until_said(first, leads=LEADER)["at_ns"] > 0
+    assert system.zk.get(LEADER)[0] == str(first).encode()
+
+    system.kill(first)
+    second = system.wait_for_owner(LEADER, other_than=first)
+    assert system.running == (second,)
+    system.restart(first)
+    system.wait_until_ready()
+    system.check(one_owner(LEADER)[0], owned_after_healing(LEADER), exists_after_healing("/my/members/*", count=2))
+
+    expired = system.expire_session(second)
+    assert system.wait_for_owner(LEADER) in system.nodes
+    assert expired in [int(event["session"], 16) for event in system.history.of("session.granted")]
+
+    third = system.wait_for_owner(LEADER)
+    with system.chaos.fault("pause", target=f"owner-of:{LEADER}") as paused:
+        assert paused.nodes == (third,)
+        other = system.wait_for_owner(LEADER, other_than=third)
+        system.wait_until_said(other, leads=LEADER)
+    system.wait_until_said(third, follows=LEADER)
+    system.wait_until_ready()
+    with pytest.raises(InvariantError, match="one-believer"):
+        system.check(one_owner(LEADER))
+
+    system.net.cut(other, "zookeeper")
+    with pytest.raises(UsageError, match="a cluster with a cut link cannot be judged"):
+        system.check()
+    assert system.wait_for_owner(LEADER, other_than=other) == third
+    system.net.heal()
+    system.wait_until_ready()
+    assert system.stop(other) is None
+    assert system.running == (third,)
+
+
+SERVE = """
+import http.server, sys, kazoo.client
+kazoo.client.KazooClient(sys.argv[1]).start()
+print("serving", sys.argv[3], flush=True)
+http.server.test(http.server.SimpleHTTPRequestHandler, port=int(sys.argv[2]), bind="127.0.0.1")
+"""
+
+
+@pytest.mark.parametrize("ready", ["port", "log:serving {dir}"])
+def test_a_port_or_a_line_says_that_it_is_ready(kc_system: KSystems, ready: str) -> None:
+    from urllib.request import urlopen
+
+    system = kc_system([sys.executable, "-c", SERVE, "{zk}", "{port}", "{dir}"], nodes=1, ready=ready)
+    with urlopen(f"http://{system.address(0)}/") as answer:
+        assert answer.status == 200
+
+
+def program(text: str) -> list[str]:
+    return [sys.executable, "-c", f"import os, signal, sys, time, kazoo.client as k\n{text}"]
+
+
+BAD = {
+    "it ends at once": ("print('no licence'); sys.exit(3)", {}, "it ended with status 3 .*no licence"),
+    "it never gets a session": ("time.sleep(99)", {"ready_s": 1}, r"it has no ZooKeeper session yet: .* has \{zk\}"),
+    "it hangs": ("while True: pass", {"ready_s": 1}, "it has no ZooKeeper session yet"),
+    "garbage": ("os.write(1, os.urandom(3000000)); sys.exit(1)", {}, "it ended with status 1"),
+    "no znode": (
+        "k.KazooClient(os.environ['ZK']).start(); time.sleep(99)",
+        {"ready_s": 2, "ready": "znode:/my/{id}", "env": {"ZK": "{zk}"}},
+        "there is no znode /my/0",
+    ),
+}
+
+
+@pytest.mark.parametrize("how", BAD)
+def test_a_program_that_does_not_start_is_told_in_a_sentence(kc_system: KSystems, how: str) -> None:
+    text, more, said = BAD[how]
+    with pytest.raises(StartError, match=f"(?s)node 0 did not start: .*{said}"):
+        kc_system(program(text), nodes=1, **more)
+
+
+DEAF = """
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        time.sleep(600)
+client = k.KazooClient(sys.argv[1])
+client.start()
+while True:
+    time.sleep(600)
+"""
+
+
+def test_one_that_ignores_the_signal_and_forks_leaves_nothing(kc_system: KSystems) -> None:
+    from pytest_kcontroller.errors import EnvironmentFailure
+
+    system = kc_system([*program(DEAF), "{zk}"], nodes=1, stop_s=0.5)
+    with pytest.raises(EnvironmentFailure, match=r"node 0 did not end within .* s after SIGTERM"):
+        system.stop(0)
+    system.kill(0)
+    mine = [each for each in leftovers() if each.session == session_id() and "600" in each.command]
+    assert mine == []
+
+
+MORTAL = """
+client = k.KazooClient(sys.argv[1], timeout=2)
+client.add_listener(lambda state: state == "LOST" and os._exit(4))
+client.start()
+client.ensure_path("/members")
+while True:
+    try:
+        client.create(sys.argv[2], ephemeral=True)
+    except k.NodeExistsError:
+        time.sleep(0.05)
+        continue
+    time.sleep(600)
+"""
+
+
+def test_one_that_ends_when_its_session_does_is_started_again(kc_system: KSystems) -> None:
+    command = [*program(MORTAL), "{zk}", "/members/{id}"]
+    system = kc_system(command, nodes=1, ready="znode:/members/{id}", respawn=True)
+    system.expire_session(0)
+    system.wait_until_ready()
+
+    async def kill_too_late() -> None:
+        node = system._cluster.process(0)
+        assert node.pid is not None and node._watch is not None
+        os.kill(node.pid, signal.SIGKILL)
+        await node._watch
+        await system._cluster.kill(0)
+
+    with pytest.raises(UsageError, match="node 0 does not run"):
+        system._driver.call(kill_too_late())
+    system.wait_until_ready()  # as nothing was done to it
+    assert [event["status"] for event in system.history.of("process.exited")] == [4, -9]
+    assert system.history.of("node.respawned")
+    system.check()
+    system.kill(0)
+
+    async def restart_twice() -> None:
+        """As when a fault is healed in the moment in which a program is started again anyway."""
+        await asyncio.gather(system._cluster.restart(0), system._cluster.restart(0))
+
+    system._driver.call(restart_twice())
+    started = [each for each in leftovers() if each.session == session_id() and "/members/0" in each.command]
+    assert len(started) == 2, "its supervisor and itself"
+    system.check()
+
+
+def test_a_marker_that_says_nothing_to_it_is_told(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+
+        @pytest.mark.kcontroller(nodes=5)
+        def test_it(kc_system):
+            kc_system("./my-service")
+        """
+    )
+    result = pytester.runpytest()
+    result.stdout.fnmatch_lines(
+        ["*the marker kcontroller(nodes=5) is of a kcluster, and kc_system takes it in its call"]
+    )
+    result.assert_outcomes(errors=1)
+
+
+def test_what_was_not_said_is_waited_for_and_told(kc_system: KSystems) -> None:
+    system = kc_system([*program("k.KazooClient(sys.argv[1]).start(); time.sleep(99)"), "{zk}"], nodes=1)
+    with pytest.raises(WaitTimeoutError, match=r"node 0 says .*: it has said nothing"):
+        system.wait_until_said(0, leads="/x", timeout_s=0.1)
+    with pytest.raises(UsageError, match=r'latency: this backend has no .*\n  -> use mode="zookeeper"'):
+        system.chaos.inject("latency", target="node:0", delay_ms=1)
+    assert system.owner("/x") is None
+    with pytest.raises(WaitTimeoutError, match=r"a node owns /x: no session owns it"):
+        system.wait_for_owner("/x", timeout_s=0.1)
+    system.check([*one_owner("/x")])
+    with pytest.raises(UsageError, match=r"'/x' is no invariant"):
+        system.check("/x")  # type: ignore[arg-type]

@@ -1,0 +1,145 @@
+"""`[system]` of a campaign file: what a program of the user's can have, and what is for nodes of ours."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from kcontroller_chaos.backends import backend
+from kcontroller_chaos.campaign.file import Campaign, load_campaign
+from kcontroller_chaos.judge.verdict import verdicts
+from pytest_kcontroller.errors import NotOnThisBackend, UsageError
+
+HEAD = '[campaign]\nname = "mine"\nduration_s = 20\n'
+SYSTEM = f"[system]\ncommand = '{sys.executable} -c pass --zk {{zk}} --id {{id}}'\n"
+FAULT = '[[faults]]\nkind = "pause"\ntarget = "owner-of:/my/leader"\nat_s = 2\n'
+
+
+def loaded(tmp_path: Path, text: str) -> Campaign:
+    file = tmp_path / "campaign.toml"
+    file.write_text(HEAD + text, encoding="utf-8")
+    return load_campaign(file)
+
+
+def test_a_file_with_a_program(tmp_path: Path) -> None:
+    campaign = loaded(tmp_path, SYSTEM + 'ready = "znode:/my/members/{id}"\n' + FAULT)
+    assert campaign.program is not None
+    assert campaign.program.command == (sys.executable, "-c", "pass", "--zk", "{zk}", "--id", "{id}")
+    assert str(campaign.program.ready) == "znode:/my/members/{id}"
+    assert campaign.needs == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[system]\n", "campaign.toml:4: `system.command`: the key `command` is missing"),
+        ('[system]\ncommand = ""\n', "campaign.toml:5: `system.command`: the command is empty"),
+        ('[system]\ncommand = "it\'s"\n', '`system.command`: "it\'s" cannot be read: No closing quotation'),
+        ('[system]\ncommand = "no-such-program"\n', "there is no program 'no-such-program' on the path"),
+        ('[system]\ncommand = "./no-such-program"\n', "there is no program './no-such-program' in "),
+        (
+            SYSTEM.replace("{zk}", "{zookeeper}"),
+            "campaign.toml:5: `system.command`: nothing is filled in for {zookeeper}\n  -> ",
+        ),
+        (SYSTEM + 'ready = "zonde:/x"\n', "`system.ready`: 'zonde:/x' is no readiness\n  -> did you mean `znode`?"),
+        (SYSTEM + 'ready = "znode"\n', "`system.ready`: 'znode' is no readiness\n  -> write 'znode:/a/path'"),
+        (SYSTEM + 'ready = "znode:x"\n', "`system.ready`: 'x' is no path of a znode"),
+        (SYSTEM + 'ready = "port:80"\n', "`system.ready`: 'port:80' is no readiness\n  -> write 'port'"),
+        (SYSTEM + 'stop_signal = "SIGKILL"\n', "`system.stop_signal`: 'SIGKILL' is not known"),
+        (SYSTEM + 'directory = "/no/such"\n', "`system.directory`: there is no directory /no/such"),
+        (SYSTEM + "[cluster]\nconfig = {}\n", "campaign.toml:7: `cluster.config`: [system] has programs of yours"),
+        (SYSTEM + '[[topics]]\nname = "t"\n', "campaign.toml:7: `topics.name`: [system] has programs of yours as"),
+        (
+            SYSTEM + '[[workload]]\nkind = "admin"\naction = "create_topic"\nat_s = 1\ntopic = "t"\n',
+            "campaign.toml:8: `workload.action`: the action create_topic needs what a program of yours has not: brokers",
+        ),
+        (
+            SYSTEM + FAULT.replace("owner-of:/my/leader", "controller"),
+            "`faults.target`: the target 'controller' is of nodes of ours\n  -> owner-of:/a/znode, random or node:N",
+        ),
+        (SYSTEM + FAULT.replace("/my/leader", "leader"), "'owner-of:leader' names no znode: a path begins with /"),
+        (
+            SYSTEM + FAULT.replace("pause", "hold"),
+            "`faults.kind`: the fault hold needs what a program of yours has not: hold points",
+        ),
+        (
+            SYSTEM + FAULT.replace("pause", "partition"),
+            "the fault partition:control needs what a program of yours has not: links between nodes",
+        ),
+        (
+            SYSTEM + FAULT.replace("at_s = 2", 'when = "epoch.changed"'),
+            "`faults.when`: the trigger 'epoch.changed' is of nodes of ours\n  -> observed:FAULT, healed:FAULT",
+        ),
+        (
+            SYSTEM + '[generator]\nfaults = ["pause", "depose"]\n',
+            "`generator.faults`: the fault depose needs what a program of yours has not: brokers",
+        ),
+        (
+            SYSTEM + '[generator]\nfaults = ["pause"]\n',
+            "`generator.targets`: the target 'controller' is of nodes of ours\n  -> owner-of:/a/znode, random",
+        ),
+    ],
+)
+def test_what_is_wrong_has_file_line_and_key(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        loaded(tmp_path, text)
+    assert message in str(refused.value)
+
+
+def test_braces_of_the_program_itself_are_left_alone(tmp_path: Path) -> None:
+    command = f"[system]\ncommand = '''{sys.executable} '{{\"a\": {{1}}}}' ${{HOME}} {{{{id}}}}'''\n"
+    assert loaded(tmp_path, command).program is not None
+
+
+def test_a_generator_may_draw_owners(tmp_path: Path) -> None:
+    drawn = '[generator]\nfaults = ["pause", "kill"]\ntargets = ["owner-of:/my/leader", "random"]\n'
+    assert loaded(tmp_path, SYSTEM + drawn).generator is not None
+
+
+@pytest.mark.parametrize("name", ["sim", "kafka"])
+def test_a_backend_without_programs_says_which_has_them(name: str) -> None:
+    with pytest.raises(
+        NotOnThisBackend, match=r"has no nodes that are programs of yours\n  -> use the backend process"
+    ):
+        backend(name).check_runs_programs()
+
+
+def test_what_is_in_an_image_runs_in_containers_and_nothing_else_does(tmp_path: Path) -> None:
+    text = '[system]\nimage = "mine:1"\ncommand = ""\n' + FAULT.replace("pause", "memory_limit")
+    program = loaded(tmp_path, text).program
+    assert program is not None and (program.image, program.command) == ("mine:1", ())
+    backend("docker").check_runs_programs(in_image=True)
+    with pytest.raises(
+        NotOnThisBackend, match=r"process runs no program that is in an image\n  -> use the backend docker"
+    ):
+        backend("process").check_runs_programs(in_image=True)
+    with pytest.raises(
+        NotOnThisBackend, match=r"docker runs no program that is in no image\n  -> use the backend process"
+    ):
+        backend("docker").check_runs_programs()
+
+
+def test_rules_about_brokers_do_not_judge_a_program() -> None:
+    from kcontroller_chaos.history.read import in_order
+    from kcontroller_chaos.invariants import for_run, kcontroller_invariants
+
+    judged = for_run([made() for made in kcontroller_invariants()], program=True)
+    assert [one.name for one in judged] == ["nodes-stay-up"]
+    ready = {"writer": "engine", "seq": 1, "t_us": 9, "kind": "node.ready", "node": 0, "why": ""}
+    killed = {"writer": "engine", "seq": 0, "t_us": 3, "kind": "test.action", "action": "kill", "arguments": "0"}
+    exited = {"writer": "engine", "seq": 3, "t_us": 4, "kind": "process.exited", "node": 0, "status": -9}
+    again = {**exited, "seq": 4, "t_us": 5, "status": 1}
+    ended = {"writer": "engine", "seq": 2, "t_us": 9, "kind": "run.ended"}
+    (entry,) = verdicts(in_order([ready, ended]), invariants=judged)["invariants"]
+    assert (entry["verdict"], entry["checks"]) == ("held", 1)
+    (entry,) = verdicts(in_order([{**ready, "why": "it has no session"}, ended]), invariants=judged)["invariants"]
+    assert (entry["verdict"], entry["seen"]) == ("violated", "node 0 is not ready: it has no session")
+    (entry,) = verdicts(in_order([killed, exited, ready, ended]), invariants=judged)["invariants"]
+    assert entry["verdict"] == "held", "the test has ended it"
+    respawned = {"writer": "engine", "seq": 5, "t_us": 6, "kind": "node.respawned", "node": 0}
+    (entry,) = verdicts(in_order([killed, exited, again, respawned, ready, ended]), invariants=judged)["invariants"]
+    assert entry["verdict"] == "held", "it was started again, as it is to be"
+    (entry,) = verdicts(in_order([killed, exited, again, ready, ended]), invariants=judged)["invariants"]
+    assert (entry["verdict"], entry["seen"]) == ("violated", "node 0 ended with status 1")

@@ -1,0 +1,59 @@
+"""A port that is held is nobody else's, although who asks for it may listen there."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import socket
+import struct
+from collections.abc import Iterator
+
+import pytest
+
+from pytest_kcontroller.cluster.zookeeper.seats import HeldPort
+
+IP_LOCAL_PORT_RANGE = 51
+"""Linux 6.3: from which ports the system chooses one for this socket."""
+
+
+@pytest.fixture
+def held() -> Iterator[HeldPort]:
+    port = HeldPort()
+    yield port
+    port.release()
+
+
+@contextlib.contextmanager
+def with_that_port_alone(held: HeldPort, *, reuse: bool) -> Iterator[socket.socket]:
+    """A socket for which the system has no other port."""
+    with socket.socket() as other:
+        if reuse:
+            other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            other.setsockopt(socket.IPPROTO_IP, IP_LOCAL_PORT_RANGE, struct.pack("=HH", held.number, held.number))
+        except OSError:
+            pytest.skip("the kernel is older than Linux 6.3")
+        yield other
+
+
+@pytest.mark.parametrize("reuse", [False, True])
+def test_who_asks_for_any_port_is_not_given_it(held: HeldPort, reuse: bool) -> None:
+    with with_that_port_alone(held, reuse=reuse) as other, pytest.raises(OSError) as refused:
+        other.bind(("127.0.0.1", 0))
+    assert refused.value.errno == errno.EADDRINUSE
+
+
+@pytest.mark.parametrize("reuse", [False, True])
+def test_a_connection_does_not_begin_there(held: HeldPort, reuse: bool) -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        with_that_port_alone(held, reuse=reuse) as other,
+        pytest.raises(OSError) as refused,
+    ):
+        other.connect(server.getsockname())
+    assert refused.value.errno == errno.EADDRNOTAVAIL
+
+
+def test_who_asks_for_it_may_listen_there(held: HeldPort) -> None:
+    with socket.create_server(("127.0.0.1", held.number)) as server:  # with SO_REUSEADDR
+        assert server.getsockname()[1] == held.number

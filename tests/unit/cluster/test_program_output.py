@@ -1,0 +1,125 @@
+"""What a program prints: objects become events, everything else does no harm."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_kcontroller.cluster.system import output
+from pytest_kcontroller.cluster.system.output import Output, Search
+from pytest_kcontroller.runtime.real import RunStart
+
+START = RunStart.now()
+
+
+class Printing:
+    def __init__(self, directory: Path) -> None:
+        self.failures: list[str] = []
+        self.out, self.err, self._history = directory / "out", directory / "err", directory / "history"
+        self._history.mkdir()
+        self.reader = Output(self._history, START, self.failures.append)
+        self.reader.begin(0, "node-0", self.out, self.err)
+
+    def events(self, printed: bytes) -> list[dict[str, object]]:
+        """Of a process that prints this and ends."""
+        with self.out.open("ab") as file:
+            file.write(printed)
+        self.reader.settle("node-0")
+        file = self._history / "node-0.jsonl"
+        return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+@pytest.fixture
+def printing(tmp_path: Path) -> Iterator[Printing]:
+    made = Printing(tmp_path)
+    yield made
+    made.reader.stop()
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"hello\n",
+        b"[1, 2]\n",
+        b"{not json}\n",
+        b'{"a": NaN}\n',
+        b'{"a": 1e999}\n',
+        b"{" + b'"a":{' * 5000 + b"\n",
+        b'{"a": ' + b"9" * 5000 + b"}\n",
+        bytes(range(256)) * 10,
+        b"\xff\xfe{}\n",
+        b"\r\n\r\n",
+        b'{"long": "' + b"x" * (1 << 20) + b'"}\n',
+        b"y" * (3 << 20) + b"\n",
+    ],
+    ids=lambda text: repr(text[:12]),
+)
+def test_garbage_is_no_event_and_hides_none(printing: Printing, garbage: bytes) -> None:
+    found = printing.events(b'{"n": 1}\n' + garbage + b'\n{"n": 2}\n')
+    assert [event["said"] for event in found] == [{"n": 1}, {"n": 2}]
+    assert not printing.failures
+
+
+def test_the_last_line_needs_no_end(printing: Printing) -> None:
+    assert [event["said"] for event in printing.events(b'{"leads": "/l"}')] == [{"leads": "/l"}]
+
+
+def test_an_event_says_when_it_was_not_there_yet(printing: Printing) -> None:
+    at = RunStart.now()
+    (event,) = printing.events(b'{"n": 1, "at_ns": %d}\n' % at.monotonic_ns)
+    assert event["writer"] == "node-0"
+    assert event["at_us"] == (at.monotonic_ns - START.monotonic_ns) // 1000
+    assert int(str(event["since_us"])) <= int(str(event["t_us"])) >= int(str(event["at_us"]))
+
+
+@pytest.mark.parametrize("at_ns", ["0", "-5", '"now"', "true", "1.5", "1795927856169333024", "9" * 30])
+def test_a_time_that_is_not_of_this_run_is_none(printing: Printing, at_ns: str) -> None:
+    (event,) = printing.events(b'{"at_ns": %s}\n' % at_ns.encode())
+    assert event["at_us"] is None
+
+
+def test_who_prints_too_many_objects_is_told(printing: Printing, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output, "MOST_SAID", 10)
+    assert len(printing.events(b'{"n": 1}\n' * 20)) == 10
+    assert printing.failures == [
+        "the program of node 0 has printed more than 10 JSON objects: print those that say what it believes"
+    ]
+
+
+def test_who_fills_the_disk_is_told(printing: Printing, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output, "MOST_PRINTED", 1 << 20)
+    monkeypatch.setattr(output, "KEPT", 100)
+    printing.err.write_bytes(b"begin" + b"x" * (2 << 20) + b"end")
+    printing.events(b"short")
+    left = printing.err.read_bytes()
+    assert left.startswith(b"beginxx") and left.endswith(b"xxend") and len(left) < 300
+    assert b"kcontroller has left out 2096960 bytes here" in left
+    assert printing.out.read_bytes() == b"short"
+    (failure,) = printing.failures
+    assert failure == "the program of node 0 has printed more than 1 MiB, which fills the disk: is it in a loop?"
+
+
+def test_a_text_is_found_once_all_of_it_is_there_and_nothing_is_read_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(output, "AT_ONCE", 64)
+    search = Search(tmp_path / "log", b"is ready")
+    assert not search.finds(), "the file is not there"
+    with (tmp_path / "log").open("wb", buffering=0) as log:
+        for printed in (b"x" * 1000, b"\nit is", b" rea"):
+            log.write(printed)
+            assert not search.finds()
+        log.seek(0)
+        log.write(b"is ready")
+        assert not search.finds(), "that has been read"
+        log.seek(0, os.SEEK_END)
+        log.write(b"dy\n")
+        assert search.finds()
+        other = Search(tmp_path / "log", b"x\nit")
+        assert other.finds(), "over the end of a piece"
+    (tmp_path / "log").unlink()
+    assert search.finds()
