@@ -131,7 +131,8 @@ class Brokers(Protocol):
 
 
 class Peers(Protocol):
-    """That its nodes answer Kafka's requests on links of their own: contract.Links.route."""
+    """That its nodes reach each other over links of their own, at whose ends Kafka's ApiVersions is answered
+    (contract.Links.route): by the nodes, or by what stands before them (system/peer_relay.py)."""
 
 
 class Clocks(Protocol):
@@ -222,7 +223,7 @@ ZOOKEEPERS: Capability[ZooKeepers] = Capability(
     "ZooKeeper servers", "they are several, or one of them is ended or stopped by itself"
 )
 BROKERS: Capability[Brokers] = Capability("brokers", "nodes of Kafka's, with a controller and topics")
-PEERS: Capability[Peers] = Capability("links between nodes", "nodes answer each other, so that silence is seen")
+PEERS: Capability[Peers] = Capability("links between nodes", "nodes reach each other over proxies")
 CLOCKS: Capability[Clocks] = Capability("clocks of their own", "what time it is for a node is set for it alone")
 DISKS: Capability[Disks] = Capability("disks of its nodes", "what a node keeps is looked at, and taken from it")
 POWERS: Capability[Powers] = Capability(
@@ -249,4 +250,4 @@ OPTIONAL: tuple[Capability[object], ...] = (
     CONTAINERS,
 )
 OF_PROGRAMS: tuple[Capability[object], ...] = (CLIENTS, ZOOKEEPERS, ZOOKEEPER_BYTES, DISKS)
-"""What nodes have that are programs of a user's (cluster/system)."""
+"""What nodes have that are programs of a user's (cluster/system), whatever these are told: see Program.offers."""

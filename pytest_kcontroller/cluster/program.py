@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pytest_kcontroller.cluster.capabilities import CONTAINERS, OF_PROGRAMS, PEERS, Capability
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.model.suggestions import nearest
 
@@ -19,11 +20,15 @@ PLACES: Mapping[str, str] = {
     "zk": "HOST:PORT of ZooKeeper, over the node's own link; of several servers, with commas between",
     "id": "the node's id, from 0",
     "port": "a port of its own on 127.0.0.1, to listen on; in a container it is everybody's, on the container's own address",
+    "peers": "0=HOST:PORT,1=HOST:PORT,... of all nodes, each over the node's own link to it; of itself, where it listens",
+    "peer:N": "HOST:PORT of node N alone, as `{peers}` has it",
     "dir": "a directory of its own, which is there again after a restart",
     "python": "the Python that kcontroller, or pytest, runs with; in a container `python3`",
     "session_timeout_ms": "that of the cluster, to ask ZooKeeper for",
 }
 """What is filled in, in the command, the environment and the readiness."""
+NO_PEERS = "name {peers} in its command or env"
+"""What to do where a program has no links between its nodes."""
 READY: Mapping[str, str] = {
     "session": "it has a ZooKeeper session",
     "znode": "a znode is there; an ephemeral whose path has {id} in it must be of the node's own session",
@@ -33,7 +38,7 @@ READY: Mapping[str, str] = {
 SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
 READY_S, STOP_S = 30.0, 10.0
 
-_PLACE = re.compile(r"\{\{([a-z_]+)\}\}|\{([a-z_]+)\}")
+_PLACE = re.compile(r"\{\{([a-z_]+|peer:\d+)\}\}|\{([a-z_]+|peer:\d+)\}")
 
 
 class WrongProgramError(UsageError):
@@ -92,7 +97,14 @@ class Program:
     def names(self, place: str) -> bool:
         """Whether the program is given this one of PLACES."""
         texts = (*self.command, *self.env.values())
-        return any(found[2] == place for text in texts for found in _PLACE.finditer(text))
+        return any(_place(found) == place for text in texts for found in _PLACE.finditer(text))
+
+    @property
+    def offers(self) -> tuple[Capability[object], ...]:
+        """What a cluster of it has: links between its nodes, if they are told of each other."""
+        contained = (CONTAINERS,) if self.image else ()
+        linked = (PEERS,) if self.names("peers") or self.names("peer:N") else ()
+        return (*OF_PROGRAMS, *contained, *linked)
 
     @property
     def cwd(self) -> Path:
@@ -110,12 +122,14 @@ def program_of(
     stop_signal: str = "SIGTERM",
     stop_s: float = STOP_S,
     respawn: bool = False,
+    nodes: int | None = None,
 ) -> Program:
-    """From what a person wrote: `command` as a shell would take it, or its words. Raises WrongProgramError, also for what
-    cannot be started on this machine, so that nothing else is started; what is in an `image`, nobody knows before."""
+    """From what a person wrote: `command` as a shell would take it, or its words, for so many `nodes`. Raises
+    WrongProgramError, also for what cannot be started on this machine, so that nothing else is started; what is in an
+    `image`, nobody knows before."""
     known = {name: str(value) for name, value in (env or {}).items()}
     for key, text in (("command", command), *(("env", value) for value in known.values()), ("ready", ready)):
-        _check_places(key, text if isinstance(text, str) else " ".join(map(str, text)))
+        _check_places(key, text if isinstance(text, str) else " ".join(map(str, text)), nodes)
     words = () if image and not command else _words(command)
     made = Program(
         command=words,
@@ -143,11 +157,27 @@ def filled(text: str, values: Mapping[str, object]) -> str:
     return _PLACE.sub(lambda found: f"{{{found[1]}}}" if found[1] else str(values.get(found[2], found[0])), text)
 
 
-def _check_places(key: str, text: str) -> None:
+def peer(node: int) -> str:
+    """What is said in braces for the address of this one."""
+    return f"peer:{node}"
+
+
+def _place(found: re.Match[str]) -> str | None:
+    """The one of PLACES that it names; None: braces as they are."""
+    name: str | None = found[2]
+    return "peer:N" if name is not None and name.startswith("peer:") else name
+
+
+def _check_places(key: str, text: str, nodes: int | None) -> None:
     for found in _PLACE.finditer(text):
-        if found[2] and found[2] not in PLACES:
-            hint = f"{nearest(found[2], PLACES)}; braces as they are: {{{{{found[2]}}}}}"
-            raise WrongProgramError(key, f"nothing is filled in for {{{found[2]}}}", hint)
+        if (place := _place(found)) is None:
+            continue
+        if place not in PLACES:
+            hint = f"{nearest(place, PLACES)}; braces as they are: {{{{{place}}}}}"
+            raise WrongProgramError(key, f"nothing is filled in for {{{place}}}", hint)
+        if place == "peer:N" and nodes is not None and found[2] not in map(peer, range(nodes)):
+            hint = f"ids are 0 to {nodes - 1}; {{peers}} has those that join later, too"
+            raise WrongProgramError(key, f"{{{found[2]}}} is no node: there are {nodes}", hint)
 
 
 def _words(command: str | Sequence[str]) -> tuple[str, ...]:

@@ -218,10 +218,10 @@ class _Reader:
         if not rows:
             return campaign
         try:
-            program = program_of(**rows[0])
+            program = program_of(**rows[0], nodes=campaign.cluster.nodes)
         except WrongProgramError as wrong:
             self._fail("system", 0, wrong.key, wrong.what, wrong.hint)
-        if misplaced := unfit(table, campaign.faults, campaign.generator, self._catalogue):
+        if misplaced := unfit(table, program, campaign.faults, campaign.generator, self._catalogue):
             self._fail(*misplaced)
         return replace(campaign, program=program)
 

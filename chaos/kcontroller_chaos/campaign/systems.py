@@ -11,7 +11,8 @@ from kcontroller_chaos.campaign.specs import FaultSpec, GeneratorSpec
 from kcontroller_chaos.catalogue import Catalogue
 from kcontroller_chaos.catalogue.placement import ZOOKEEPER
 from kcontroller_chaos.faults import Fault
-from pytest_kcontroller.cluster.capabilities import CONTAINERS, OF_PROGRAMS, Capability
+from pytest_kcontroller.cluster.capabilities import PEERS, Capability
+from pytest_kcontroller.cluster.program import NO_PEERS, Program
 
 Has = tuple[Capability[object], ...]
 Wrong = tuple[str, int, str, str, str]
@@ -24,14 +25,18 @@ TRIGGERS = ("observed", "healed")
 
 
 def unfit(
-    table: Mapping[str, Any], faults: Sequence[FaultSpec], generator: GeneratorSpec | None, catalogue: Catalogue
+    table: Mapping[str, Any],
+    program: Program,
+    faults: Sequence[FaultSpec],
+    generator: GeneratorSpec | None,
+    catalogue: Catalogue,
 ) -> Wrong | None:
-    """The first thing in the file (`table`: as it was read) that a program of the user's cannot have."""
-    has = (*OF_PROGRAMS, CONTAINERS) if table["system"].get("image") else OF_PROGRAMS
-    return next(chain(_ours(table), _faults(table, faults, has), _drawn(generator, catalogue, has)), None)
+    """The first thing in the file (`table`: as it was read) that the program of the user's cannot have."""
+    has = program.offers
+    return next(chain(_ours(table, has), _faults(table, faults, has), _drawn(generator, catalogue, has)), None)
 
 
-def _ours(table: Mapping[str, Any]) -> Iterator[Wrong]:
+def _ours(table: Mapping[str, Any], has: Has) -> Iterator[Wrong]:
     said = "[system] has programs of yours as nodes, and"
     for key in OF_OUR_NODES:
         if key in table.get("cluster", {}):
@@ -40,7 +45,7 @@ def _ours(table: Mapping[str, Any]) -> Iterator[Wrong]:
         yield "topics", 0, "name", f"{said} they have no topics", "leave [[topics]] out"
     for index, row in enumerate(table.get("workload", ())):
         if (action := ACTIONS.get(row.get("action"))) is not None and (
-            lacking := _lacking(action.needs, OF_PROGRAMS)
+            lacking := _lacking(action.needs, has)
         ) is not None:
             yield (
                 "workload",
@@ -89,7 +94,8 @@ def _lacking(needs: tuple[Capability[object], ...], has: Has) -> Capability[obje
 
 def _fault(kind: type[Fault], lacking: Capability[object]) -> tuple[str, str]:
     name = f"the fault {kind.kind}:{kind.mode}" if kind.mode else f"the fault {kind.kind}"
-    return _cannot(name, lacking), 'another mode (`mode = "zookeeper"`), or another kind'
+    other = 'another mode (`mode = "zookeeper"`), or another kind'
+    return _cannot(name, lacking), f"{NO_PEERS}; or {other}" if lacking is PEERS else other
 
 
 def _cannot(what: str, lacking: Capability[object]) -> str:

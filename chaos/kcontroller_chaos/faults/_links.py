@@ -1,6 +1,7 @@
 """What the faults on links share: which links and directions, and a look at one that does not come from whoever broke it.
 
-The look is a request of ours over the link, to the node that listens at its end: ApiVersions, which changes nothing.
+The look is a request of ours over the link, to the node that listens at its end, or to the relay before it where the node
+is a program of the user's (cluster/system/peer_relay.py): ApiVersions, which changes nothing.
 """
 
 from __future__ import annotations

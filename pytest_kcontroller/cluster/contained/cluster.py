@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pytest_kcontroller.cluster.capabilities import CONTAINERS, OF_PROGRAMS
+from pytest_kcontroller.cluster.capabilities import CONTAINERS
 from pytest_kcontroller.cluster.contained.image import node_image
 from pytest_kcontroller.cluster.contained.inside import InsideContainers
 from pytest_kcontroller.cluster.contained.node import ContainedNode, ContainedProgram, InContainer
@@ -18,7 +19,7 @@ from pytest_kcontroller.cluster.docker.network import Network
 from pytest_kcontroller.cluster.observed import MOST_ADDED, gather_all
 from pytest_kcontroller.cluster.process.cluster import ProcessCluster
 from pytest_kcontroller.cluster.process.node import SupervisedNode
-from pytest_kcontroller.cluster.process.session_relays import SessionRelays
+from pytest_kcontroller.cluster.process.session_relays import Child, SessionRelays
 from pytest_kcontroller.cluster.system.cluster import SystemCluster
 from pytest_kcontroller.cluster.system.node import ProgramNode
 from pytest_kcontroller.cluster.zookeeper.container import CLIENT_PORT, DEFAULT_IMAGE
@@ -89,7 +90,7 @@ class InContainers(InsideContainers, ProcessCluster):
                 await process.stop()
             raise
         ends = {node: self.relays.addresses[node] for node in self.nodes_to_start}
-        self._links = await RoomLinks(ends, room, *proxies[0]).made()
+        self._links = await RoomLinks(ends, room, *proxies[0], relayed=self.relays_peers).made()
 
     async def _end_ground(self, keep_log_in: Path | None) -> None:
         try:
@@ -117,8 +118,10 @@ class ContainedCluster(InContainers):
 class ContainedSystem(InContainers, SystemCluster):
     """See SystemCluster: its nodes are containers of the program's image."""
 
-    offers = (*OF_PROGRAMS, CONTAINERS)
     python = OWN_PYTHON[0]
+
+    async def _run_peer_relays(self, arguments: Sequence[str], log: Path) -> Child:
+        return await self.room.peer_relays(arguments, log)
 
     def _new_program(self, node: int, *more: Any, **named: Any) -> ProgramNode:
         return ContainedProgram(self.room, node, *more, **named)

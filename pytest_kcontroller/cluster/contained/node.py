@@ -132,19 +132,11 @@ class ContainedProgram(InContainer, ProgramNode):
             return
         if self.pid is None:
             raise not_running(self.node, f"get {number.name}")
-        for process in self._processes():
+        for process in self.processes():
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.send_signal(number)
 
     def state(self) -> str | None:
         """Of the program itself."""
-        states = [state_of(process.pid) for process in self._processes()[1:2]]
+        states = [state_of(process.pid) for process in self.processes()[1:2]]
         return states[0] if states and states[0] else super().state()
-
-    def _processes(self) -> list[psutil.Process]:
-        """The engine's, the program's, and what that has started."""
-        try:
-            first = psutil.Process(self.pid or 0)
-            return [first, *first.children(recursive=True)]
-        except psutil.NoSuchProcess:
-            return []

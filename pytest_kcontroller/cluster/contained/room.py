@@ -22,14 +22,16 @@ from pytest_kcontroller.cluster.process.proxy_choice import chosen
 from pytest_kcontroller.cluster.process.proxy_server import answering
 from pytest_kcontroller.cluster.process.session_relays import MODULE
 from pytest_kcontroller.cluster.process.toxiproxy_client import ToxiproxyClient
+from pytest_kcontroller.cluster.system.peers import MODULE as PEER_MODULE
+from pytest_kcontroller.cluster.system.peers import WHAT
 from pytest_kcontroller.cluster.zookeeper.container import Place
 from pytest_kcontroller.errors import NotOnThisBackend
 from pytest_kcontroller.model.cluster import Address
 
-PROXIES, RELAYS, ZOOKEEPERS, NODES = 2, 3, 10, 20
+PROXIES, RELAYS, PEER_RELAYS, ZOOKEEPERS, NODES = 2, 3, 4, 10, 20
 """Numbers of addresses in the network; of several, that of the first."""
-API_PORT, NODE_PORT, CLIENT_PORTS = 8474, 9092, 9100
-"""`CLIENT_PORTS`: of the clients' link to node 0; the others follow."""
+API_PORT, NODE_PORT, CLIENT_PORTS, RELAY_PORTS = 8474, 9092, 9100, 9100
+"""`CLIENT_PORTS`: of the clients' link to node 0, `RELAY_PORTS`: of the relay before it; the others follow."""
 EVERYWHERE = "0.0.0.0"
 """In its own network."""
 OWN_PYTHON = ("python3", "-m")
@@ -68,6 +70,11 @@ class Room:
         spec = self.spec("relays", RELAYS, command=command, volumes={str(self.work): str(self.work)})
         return await ContainedProcess.start("the relays to ZooKeeper", spec, log=log)
 
+    async def peer_relays(self, arguments: Sequence[str], log: Path) -> ContainedProcess:
+        """See peers.start_relays."""
+        spec = self.spec("peer-relays", PEER_RELAYS, command=(*OWN_PYTHON, PEER_MODULE, *arguments))
+        return await ContainedProcess.start(WHAT, spec, log=log)
+
     async def proxies(self) -> tuple[ContainedProcess, str]:
         """And the URL of their API. Raises StartError, NotOnThisBackend."""
         choice, log = chosen(), self.logs / "toxiproxy.log"
@@ -97,9 +104,15 @@ class RoomLinks(Links):
     """See Links: the proxies are in a container, and nodes have addresses of their own."""
 
     def __init__(
-        self, zookeeper: Mapping[int, Sequence[Address]], room: Room, process: ContainedProcess, url: str
+        self,
+        zookeeper: Mapping[int, Sequence[Address]],
+        room: Room,
+        process: ContainedProcess,
+        url: str,
+        *,
+        relayed: bool,
     ) -> None:
-        super().__init__(zookeeper, ToxiproxyClient(url), process, by_name=False)
+        super().__init__(zookeeper, ToxiproxyClient(url), process, by_name=False, relayed=relayed)
         self._room, self._published = room, process.contained.published
 
     def _reserve_all(self, node: int) -> None:
@@ -107,6 +120,9 @@ class RoomLinks(Links):
 
     def listen(self, node: int, plane: str = "control") -> str:
         return f"{self._room.network.address(NODES + node)}:{NODE_PORT}"
+
+    def relay(self, node: int) -> str:
+        return f"{self._room.network.address(PEER_RELAYS)}:{RELAY_PORTS + node}"
 
     def _listen_at(self, link: Link, end: Address) -> str:
         _, target, plane = link

@@ -59,6 +59,8 @@ class ProcessCluster(NodesInside, OwnZooKeepers, ObservedCluster):
     """What it starts of ours are forks of one that has imported all."""
     by_name = False
     """Its nodes know each other by names that each of them resolves for itself (Links)."""
+    relays_peers = False
+    """A relay stands before each of its nodes on the links between them (Links)."""
 
     def __init__(
         self, settings: ClusterSettings, directory: Path, start: RunStart, on_exit: Callable[[int, int], None] | None
@@ -150,7 +152,7 @@ class ProcessCluster(NodesInside, OwnZooKeepers, ObservedCluster):
         )
         ends = {node: self._relays.addresses[node] for node in self.nodes_to_start}
         log = self.directory / "logs" / "toxiproxy.log"
-        self._links = await Links.start(ends, log=log, by_name=self.by_name)
+        self._links = await Links.start(ends, log=log, by_name=self.by_name, relayed=self.relays_peers)
 
     @property
     def relayed(self) -> range:

@@ -5,6 +5,9 @@ Clients outside share one link to each node, whose source is `client`: a node te
 Proxies listen on `127.<plane>.<source>.<target>`, so that a list of connections shows which link each one is. Nodes are
 given their proxies' addresses at their start and know no others: a fault on a link cannot be bypassed.
 
+Where nodes are programs that are not ours, a relay stands between each node and the proxies of the links to it, which
+answers what a node of ours would (system/peer_relay.py). Clients' links are without.
+
 Where ZooKeeper is an ensemble, a node's link to it has a strand to each server, a proxy each: whatever is done to the link
 is done to all of them, and `zookeeper-2` as target means that to one server.
 """
@@ -47,8 +50,10 @@ class Links:
         process: Serving | None,
         *,
         by_name: bool,
+        relayed: bool,
     ) -> None:
-        self._zookeeper, self._client, self._process, self._by_name = dict(zookeeper), client, process, by_name
+        self._zookeeper, self._client, self._process = dict(zookeeper), client, process
+        self._by_name, self._relayed = by_name, relayed
         self._addresses: dict[Link, Address] = {}
         self._held: list[HeldPort] = []
         self._ports: dict[tuple[int, str], int] = {}
@@ -58,18 +63,21 @@ class Links:
         self._on = OnProxies(client)
 
     @classmethod
-    async def start(cls, zookeeper: Mapping[int, Sequence[Address]], *, log: Path, by_name: bool = False) -> Self:
+    async def start(
+        cls, zookeeper: Mapping[int, Sequence[Address]], *, log: Path, by_name: bool = False, relayed: bool = False
+    ) -> Self:
         """On the server that proxy_server.py finds. `zookeeper`: each node, and where its link to it ends,
         for each server.
 
         A node's port is chosen here and kept free until the node asks for it with `listen`. `by_name`: nodes can be told
         where others are only by names that each resolves for itself, so all links between nodes that end at one node have
-        the same port; and clients, who cannot resolve these names, have a port of their own at each node.
+        the same port; and clients, who cannot resolve these names, have a port of their own at each node. `relayed`: links
+        between nodes end at `relay`.
 
         Raises UsageError, StartError, MissingExtraError.
         """
         process, url = await find_server(log)
-        return await cls(zookeeper, ToxiproxyClient(url), process, by_name=by_name).made()
+        return await cls(zookeeper, ToxiproxyClient(url), process, by_name=by_name, relayed=relayed).made()
 
     async def made(self) -> Self:
         """With all proxies. Raises EnvironmentFailure; it is stopped then."""
@@ -95,7 +103,8 @@ class Links:
         return {(str(node), name, "zk"): end for name, end in zip(names, ends, strict=True)}
 
     def _reserve_all(self, node: int) -> None:
-        for plane in ("control", "client") if self._by_name else ("control",):
+        others = ("client",) if self._by_name else ("relay",) if self._relayed else ()
+        for plane in ("control", *others):
             self._reserve((node, plane))
 
     def _reserve(self, end: tuple[int, str]) -> None:
@@ -138,9 +147,12 @@ class Links:
 
     async def _create(self, link: Link) -> None:
         source, target, plane = link
-        end = self._to_zookeeper(int(source))[link] if plane == "zk" else Address.parse(self.listen(int(target), plane))
+        end = self._to_zookeeper(int(source))[link] if plane == "zk" else self._end(int(target), plane)
         made = await self._on.create(self._name(link), listen=self._listen_at(link, end), upstream=end)
         self._addresses[link] = self._reached_at(link, made)
+
+    def _end(self, node: int, plane: str) -> Address:
+        return Address.parse(self.relay(node) if self._relayed and plane == "control" else self.listen(node, plane))
 
     def _listen_at(self, link: Link, end: Address) -> str:
         """HOST:PORT for the link's proxy; 0: any."""
@@ -161,6 +173,17 @@ class Links:
         """HOST:PORT that the node is to listen on. The port stays bound here (not listening), so that it stays free for
         the node's next start too."""
         return f"127.0.0.1:{self._port(node, plane)}"
+
+    def relay(self, node: int) -> str:
+        """HOST:PORT where the relay that stands before the node is to listen, as `listen`."""
+        return f"127.0.0.1:{self._port(node, 'relay')}"
+
+    def relays(self, nodes: Sequence[int]) -> dict[str, str]:
+        """`relay` -> `listen` of each of them, those that may join later too."""
+        for node in nodes:
+            if (node, "control") not in self._ports:
+                self._reserve_all(node)
+        return {self.relay(node): self.listen(node) for node in nodes}
 
     def map_for(self, node: int) -> dict[str, str]:
         """NodeSettings.links of a node: its own, and those of clients, which it tells them."""

@@ -3,4 +3,5 @@
 cluster  SystemCluster: what there is of it
 node     one process of it
 output   what it prints, read as it is printed
+peers    links between its nodes, if it is told of them; peer_relay is the process that they end at
 """

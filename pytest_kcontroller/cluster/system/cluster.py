@@ -9,19 +9,24 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_kcontroller.cluster.capabilities import OF_PROGRAMS
+from pytest_kcontroller.cluster.capabilities import PEERS, Capability
 from pytest_kcontroller.cluster.process.cluster import ProcessCluster
+from pytest_kcontroller.cluster.process.connections import established
 from pytest_kcontroller.cluster.process.node import SupervisedNode
-from pytest_kcontroller.cluster.program import Program
+from pytest_kcontroller.cluster.process.session_relays import Child
+from pytest_kcontroller.cluster.program import Program, peer
 from pytest_kcontroller.cluster.system.node import ProgramNode
 from pytest_kcontroller.cluster.system.output import Output
+from pytest_kcontroller.cluster.system.peers import WHAT, LookTransport, run_here, start_relays
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure, UsageError
 from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.model.toxics import Toxic
+from pytest_kcontroller.runtime.ports import Transport
 from pytest_kcontroller.zookeeper.session import GetData, NoNodeError, ZkSession
 
 CONNECT_S = 1.0
@@ -31,15 +36,16 @@ RESPAWN_S = 0.5
 class SystemCluster(ProcessCluster):
     """See ProcessCluster; `settings.program` are its nodes."""
 
-    offers = OF_PROGRAMS
     python = sys.executable
     """Its {python}."""
     on_respawn: Callable[[int], None] | None = None
     """Called when a node is started again because it has ended by itself."""
     _output: Output | None = None
+    _peer_relays: Child | None = None
 
     def __init__(self, *more: Any) -> None:
         super().__init__(*more)
+        self.relays_peers = self.has(PEERS)
         self._wanted_down: set[int] = set()
         """Nodes that somebody has ended, and is to start again."""
         self._respawning: dict[int, asyncio.Task[None]] = {}
@@ -51,6 +57,9 @@ class SystemCluster(ProcessCluster):
     def program(self) -> Program:
         assert self.settings.program is not None
         return self.settings.program
+
+    def has(self, wanted: Capability[object]) -> bool:
+        return wanted in self.program.offers
 
     async def _start(self) -> None:
         loop = asyncio.get_running_loop()
@@ -64,17 +73,70 @@ class SystemCluster(ProcessCluster):
     def _flooded(self, why: str) -> None:
         self._fail(why, self.directory / "logs")
 
-    def _new_process(self, node: int) -> ProgramNode:
-        assert self._output is not None
-        work = self._work / f"node-{node}"
-        values = {
+    async def _start_ground(self) -> None:
+        await super()._start_ground()
+        if self.relays_peers:
+            log = self.directory / "logs" / "peer-relay.log"
+            self._peer_relays = await start_relays(self.links.relays(self.relayed), log=log, run=self._run_peer_relays)
+            self._watch(f"{WHAT} have ended", log.name, self._peer_relays_ended(self._peer_relays))
+
+    async def _run_peer_relays(self, arguments: Sequence[str], log: Path) -> Child:
+        """See peers.start_relays."""
+        return await run_here(arguments, log)
+
+    async def _peer_relays_ended(self, process: Child) -> str:
+        return f"their process ended with status {await process.wait()}"
+
+    async def _end_ground(self, keep_log_in: Path | None) -> None:
+        try:
+            await super()._end_ground(keep_log_in)
+        finally:
+            if self._peer_relays is not None:
+                await self._peer_relays.stop(scaled(2))
+
+    def _values_of(self, node: int, nodes: Iterable[int]) -> Mapping[str, object]:
+        """What is filled in for PLACES, where there are these nodes."""
+        peers = {each: self._reached_by(node, each) for each in nodes}
+        return {
             "zk": ",".join(map(str, self.links.to_zookeeper(node))),
             "id": node,
             "port": self.listens(node).port,
-            "dir": work,
+            "peers": ",".join(f"{each}={address}" for each, address in peers.items()),
+            **{peer(each): address for each, address in peers.items()},
+            "dir": self._work / f"node-{node}",
             "python": self.python,
             "session_timeout_ms": self.settings.session_timeout_ms,
         }
+
+    def _reached_by(self, node: int, other: int) -> Address:
+        return self.listens(node) if other == node else self.links.address(str(node), str(other), "control")
+
+    def route(self, source: str, target: str) -> tuple[Transport, Address]:
+        """To the relay before the target."""
+        return LookTransport(), super().route(source, target)[1]
+
+    async def impair(self, source: str, target: str, plane: str, toxic: Toxic) -> None:
+        """Raises EnvironmentFailure for two nodes of which one is connected with the other itself: that would go on."""
+        if plane == "control":
+            self._check_passed(int(source), int(target))
+        await super().impair(source, target, plane, toxic)
+
+    def _check_passed(self, source: int, target: int) -> None:
+        straight = self.listens(target)
+        ends: list[tuple[Address, Address]] = []
+        for process in self.process(source).processes():
+            with contextlib.suppress(EnvironmentFailure):  # it has ended this moment, or may not be looked at
+                ends += established(process.pid)
+        if any(remote == straight for _, remote in ends):
+            raise EnvironmentFailure(
+                f"node {source} is connected with node {target} itself, at {straight}, and not over the link between them",
+                hint="it must connect with the address that {peers} has",
+            )
+
+    def _new_process(self, node: int) -> ProgramNode:
+        assert self._output is not None
+        work = self._work / f"node-{node}"
+        values = self._values_of(node, sorted({*self.nodes_to_start, *self.nodes, node}))
         return self._new_program(
             node, self.program, values, self.directory, work, self._exited, self._output, cleanup=self._work
         )
@@ -93,7 +155,9 @@ class SystemCluster(ProcessCluster):
         return Address.parse(self.links.listen(node))
 
     async def _introduce(self, node: int) -> None:
-        """Nodes know nothing of each other but what they write to ZooKeeper."""
+        """At their next start: a program that runs can only learn of another one from ZooKeeper."""
+        for other in self.nodes:
+            self.process(other).values = self._values_of(other, (*self.nodes, node))
 
     @property
     def stop_s(self) -> float:

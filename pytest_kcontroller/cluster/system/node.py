@@ -8,6 +8,8 @@ import signal
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import psutil
+
 from pytest_kcontroller.cluster.children.processes import Supervised
 from pytest_kcontroller.cluster.misuse import not_running
 from pytest_kcontroller.cluster.process.node import Child, SupervisedNode
@@ -38,7 +40,9 @@ class ProgramNode(SupervisedNode):
         cleanup: Path | None = None,
     ) -> None:
         super().__init__(node, run, work, exited, start_s=program.ready_s, cleanup=cleanup)
-        self._program, self._values, self._output = program, values, output
+        self._program, self._output = program, output
+        self.values = values
+        """Its next process gets these."""
         self.stop_signal = program.signal
         self._searches: dict[str, list[Search]] = {}
         """Those in what its newest process prints, by what is looked for."""
@@ -49,7 +53,7 @@ class ProgramNode(SupervisedNode):
         return self._run / "logs" / f"{self._name}.out.log"
 
     def filled(self, text: str) -> str:
-        return filled(text, self._values)
+        return filled(text, self.values)
 
     def has_printed(self, text: str) -> bool:
         """Whether a line of its newest process has this text."""
@@ -110,6 +114,14 @@ class ProgramNode(SupervisedNode):
             raise not_running(self.node, f"get {number.name}")
         with contextlib.suppress(ProcessLookupError):
             os.killpg(pid, number)
+
+    def processes(self) -> list[psutil.Process]:
+        """Itself and what it has started; of a container the engine's first."""
+        try:
+            first = psutil.Process(self.pid or 0)
+            return [first, *first.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            return []
 
     async def kill(self, timeout_s: float) -> int:
         return await super().kill(max(timeout_s, scaled(KILL_S)))

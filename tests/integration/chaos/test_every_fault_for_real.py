@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,21 +9,13 @@ import pytest
 
 from kcontroller_chaos import backends
 from kcontroller_chaos.catalogue import load_catalogue
-from kcontroller_chaos.faults import Fault
-from kcontroller_chaos.injection import Injection
-from kcontroller_chaos.play.wrappers import Noop
 from pytest_kcontroller import Chaos, KCluster
-from pytest_kcontroller.cluster.observed import gather_all
-from pytest_kcontroller.cluster.timing import scaled
-from pytest_kcontroller.errors import EnvironmentFailure
+from tests.tools.nothing_done import seen_where_nothing_is_done
 
 REAL = backends.BACKENDS[0]
 pytestmark = pytest.mark.kcontroller(nodes=3, session_timeout_ms=2500, backends=[REAL.name])
 STOCK = [one for kind in load_catalogue(installed=False).kinds.values() for one in kind.classes]
 HERE = [one for one in STOCK if not set(one.needs) & set(REAL.lacks) and not one.on_zookeeper]
-AT_ONCE = 10
-"""So many faults that do nothing are looked for at the same time, for so long: looking costs."""
-LOOK_S = 1.5
 
 TOGETHER: Sequence[Sequence[tuple[str, int, Mapping[str, Any]]]] = (
     (
@@ -72,26 +63,5 @@ def test_links_are_seen_to_be_hit_while_others_are_too(
 
 
 def test_nothing_is_seen_where_nothing_is_done(kcluster_module: KCluster) -> None:
-    """What `--noop-fault` does; that a campaign ends as it must then is tested in simulated time."""
-    run, driver = kcluster_module.backend.run, kcluster_module.backend.driver
-    feed = run.feed()
-
-    async def observed(fault: Fault) -> str | None:
-        on = Injection.begin(run.cluster, feed, run.clock, fault="none", node=1, duration_s=None)
-        try:
-            async with asyncio.timeout(scaled(LOOK_S)):
-                return f"{fault.kind}:{fault.mode}: {await Noop(fault).observe(on)}"
-        except (TimeoutError, EnvironmentFailure):  # or there is nobody whom it could be done to
-            return None
-
-    async def all_of_them() -> list[str | None]:
-        following = asyncio.get_running_loop().create_task(feed.follow())
-        try:
-            found: list[str | None] = []
-            for at in range(0, len(HERE), AT_ONCE):
-                found += await gather_all([observed(one()) for one in HERE[at : at + AT_ONCE]])
-            return found
-        finally:
-            following.cancel()
-
-    assert [one for one in driver.call(all_of_them()) if one is not None] == []
+    """That a campaign ends as it must then is tested in simulated time."""
+    assert seen_where_nothing_is_done(kcluster_module.backend, HERE) == []

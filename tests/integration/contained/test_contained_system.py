@@ -30,6 +30,7 @@ session_timeout_ms = 1000
 [system]
 image = "{image}"
 command = "{{zk}} {{id}} {{session_timeout_ms}}"
+env = {{ PEERS = "{{peers}}" }}
 ready = "znode:/my/members/{{id}}"
 
 [[faults]]
@@ -48,10 +49,18 @@ after_ms = 300
 duration_s = 0.3
 
 [[faults]]
+id = "unheard"
+kind = "partition"
+mode = "control"
+target = "random"
+when = "healed:apart"
+duration_s = 0.1
+
+[[faults]]
 id = "asked"
 kind = "graceful_stop"
 target = "owner-of:/my/leader"
-when = "healed:apart"
+when = "healed:unheard"
 after_ms = 300
 duration_s = 0.1
 """
@@ -85,7 +94,7 @@ def test_faults_hit_containers_of_another_image(image: str, in_containers: str, 
     done = campaign(file, "--backend", "docker", "--zookeeper-image", in_containers, out=tmp_path / "runs")
     assert done.returncode == 0, done.stdout + done.stderr
     run = only_run(tmp_path / "runs")
-    assert [fault["status"] for fault in verdicts(run)["faults"]] == ["healed"] * 3
+    assert [fault["status"] for fault in verdicts(run)["faults"]] == ["healed"] * 4
     history = read_history(run / "history")
     frozen, *_ = (event["node"] for event in history.of(FaultAsked))
     assert believed_by_both_us(history, frozen) > 100_000

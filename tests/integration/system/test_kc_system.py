@@ -199,11 +199,17 @@ def test_a_marker_that_says_nothing_to_it_is_told(pytester: pytest.Pytester) -> 
 
 
 def test_what_was_not_said_is_waited_for_and_told(kc_system: KSystems) -> None:
-    system = kc_system([*program("k.KazooClient(sys.argv[1]).start(); time.sleep(99)"), "{zk}"], nodes=1)
+    system = kc_system([*program("k.KazooClient(sys.argv[1]).start(); time.sleep(99)"), "{zk}"], nodes=2)
     with pytest.raises(WaitTimeoutError, match=r"node 0 says .*: it has said nothing"):
         system.wait_until_said(0, leads="/x", timeout_s=0.1)
-    with pytest.raises(UsageError, match=r'latency: this backend has no .*\n  -> use mode="zookeeper"'):
+    with pytest.raises(
+        UsageError, match=r'latency: this backend has no .*\n  -> name {peers} .*; or use mode="zookeeper"'
+    ):
         system.chaos.inject("latency", target="node:0", delay_ms=1)
+    with pytest.raises(
+        UsageError, match=r"there is no link between node 0 and node 1\n  -> name {peers} in its command"
+    ):
+        system.net.cut(0, 1)
     assert system.owner("/x") is None
     with pytest.raises(WaitTimeoutError, match=r"a node owns /x: no session owns it"):
         system.wait_for_owner("/x", timeout_s=0.1)

@@ -66,8 +66,11 @@ def test_a_file_with_a_program(tmp_path: Path) -> None:
         ),
         (
             SYSTEM + FAULT.replace("pause", "partition"),
-            "the fault partition:control needs what a program of yours has not: links between nodes",
+            "partition:control needs what a program of yours has not: links between nodes (nodes reach each other over "
+            "proxies)\n  -> name {peers} in its command or env; or another mode",
         ),
+        (SYSTEM.replace("{zk}", "{peer:3}"), "`system.command`: {peer:3} is no node: there are 3\n  -> ids are 0 to 2"),
+        (SYSTEM.replace("{zk}", "{peer}"), "nothing is filled in for {peer}\n  -> did you mean `peers`?"),
         (
             SYSTEM + FAULT.replace("at_s = 2", 'when = "epoch.changed"'),
             "`faults.when`: the trigger 'epoch.changed' is of nodes of ours\n  -> observed:FAULT, healed:FAULT",
@@ -86,6 +89,14 @@ def test_what_is_wrong_has_file_line_and_key(tmp_path: Path, text: str, message:
     with pytest.raises(UsageError) as refused:
         loaded(tmp_path, text)
     assert message in str(refused.value)
+
+
+@pytest.mark.parametrize("place", ["{peers}", "{peer:2}"])
+def test_a_program_that_is_told_of_others_has_links_to_them(tmp_path: Path, place: str) -> None:
+    generator = '[generator]\nfaults = ["latency"]\ntargets = ["random"]\n'
+    for told in (SYSTEM.replace("{zk}", place), SYSTEM + f"env = {{ OTHERS = '{place}' }}\n"):
+        campaign = loaded(tmp_path, told + FAULT.replace("pause", "partition") + generator)
+        assert campaign.faults[0].fault.mode == "control"
 
 
 def test_braces_of_the_program_itself_are_left_alone(tmp_path: Path) -> None:
