@@ -43,9 +43,11 @@ class Verdict:
         return cls(verdict="unknown", seen=why)
 
     @classmethod
-    def of(cls, checks: int) -> Verdict:
-        """Held, if there was anything to check; else never exercised."""
-        return cls(verdict="held", checks=checks) if checks else cls(verdict=NEVER_EXERCISED, seen="nothing to check")
+    def of(cls, checks: int, why: str = "") -> Verdict:
+        """Held, if there was anything to check; else never exercised, and `why` that is so."""
+        if checks:
+            return cls(verdict="held", checks=checks)
+        return cls(verdict=NEVER_EXERCISED, seen=f"nothing to check{why and f': {why}'}")
 
     @classmethod
     def violated(cls, checks: int, *, seen: str, where: str, witness: Mapping[str, Any]) -> Verdict:

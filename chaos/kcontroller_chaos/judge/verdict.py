@@ -16,11 +16,12 @@ from kcontroller_chaos.history.transactions import ZOOKEEPER
 from kcontroller_chaos.invariants import Invariant, check_all, for_run
 from kcontroller_chaos.judge.decisive import began
 from kcontroller_chaos.judge.known import mark_known
-from kcontroller_chaos.judge.notes import notes
+from kcontroller_chaos.judge.notes import never_exercised, notes
 from kcontroller_chaos.judge.outcome import judged, worst_of
 from kcontroller_chaos.judge.recovery import SKIPPED, elections, faults, recovery
 from kcontroller_chaos.judge.tested import OK, Plan, faults_missing, operations, operations_missing
 from kcontroller_chaos.judge.timeline import timeline
+from kcontroller_chaos.znode_invariants.owning import OneBeliever
 from pytest_kcontroller.errors import KControllerError
 from pytest_kcontroller.model.history import HostOverload, RunEnded, RunFailed
 
@@ -100,12 +101,19 @@ def verdicts(
         "recovery": [] if of_program else recovery(history, injected, elected, converged=ended and _converged(found)),
         "overloaded": [str(event["session"]) for event in history.of(HostOverload)],
         "cut": list(history.cut),
-        "notes": notes(history),
+        "notes": [*notes(history), *never_exercised(found, _asked(run or {}))],
     }
     value["overall"] = worst_of(value)
     if run is not None:
         mark_known(value, run)
     return value
+
+
+def _asked(run: Mapping[str, Any]) -> set[str]:
+    """The names of invariants that its file asks for, and that may have something to check: only a program of others says
+    who leads."""
+    made = from_facts(run.get("invariants", ()))
+    return {one.name for one in made if run.get("system") or not isinstance(one, OneBeliever)}
 
 
 def _fault(fault: Entry) -> Entry:

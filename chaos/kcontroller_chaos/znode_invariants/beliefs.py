@@ -14,6 +14,7 @@ from typing import Any
 from kcontroller_chaos.history.read import Event, History
 from kcontroller_chaos.znode_invariants.znodes import Pattern, end_us, lock_of
 from pytest_kcontroller.model.history import FaultAsked, ProcessExited, ProgramSaid
+from pytest_kcontroller.model.text import printable
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -63,6 +64,12 @@ def beliefs(history: History, pattern: Pattern) -> tuple[Belief, ...]:
             now[node, lock] = belief
             found.append(belief)
     return tuple(sorted(found, key=lambda belief: belief.from_us))
+
+
+def who_leads(history: History) -> set[str]:
+    """The znodes that programs have said to lead, whichever they are."""
+    said = (event["said"].get("leads") for event in history.of(ProgramSaid) if isinstance(event["said"], Mapping))
+    return {printable(path, 100) for path in said if isinstance(path, str)}
 
 
 def _or(exact_us: int | None, bound_us: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +27,10 @@ US_PER_S = 1_000_000
 
 @dataclass(kw_only=True, eq=False)
 class ValueNeverDecreases(ZnodeInvariant):
-    """The whole number in the znode never becomes less, also when the znode is deleted and made again."""
+    """The whole number in the znode never becomes less, also when the znode is deleted and made again.
+
+    It is decimal text, or, as Curator's DistributedAtomicLong (8) and SharedCount (4) write it, bytes in network order.
+    """
 
     rule = "value-never-decreases"
     kind = SAFETY
@@ -34,14 +38,21 @@ class ValueNeverDecreases(ZnodeInvariant):
     source = "ZooKeeper's transaction log: the data of each write"
     path: str = parameter(..., "the znode; with * each that matches, by itself")
     field: str = parameter(
-        "", "of data that is a JSON object: the field that has the number; without: data is the number"
+        "",
+        "of data that is a JSON object: the field that has the number; without: data is the number, in text or bytes",
     )
 
     def check(self, history: History) -> Verdict:
         last: dict[str, tuple[int, Event]] = {}
-        checks = strange = 0
+        in_bytes = set[str]()
+        """Those that have been a number in bytes: they stay it, also where four of them happen to be the text of one."""
+        checks = strange = written = 0
         for txn, path, data in values(history, Pattern(self.path)):
+            written += 1
             value = self._number(data)
+            if not self.field and (path in in_bytes or value is None):
+                value = _of_bytes(data, printable=path in in_bytes)
+                in_bytes.update(() if value is None else (path,))
             if value is None:
                 strange += 1
                 continue
@@ -56,7 +67,10 @@ class ValueNeverDecreases(ZnodeInvariant):
                 witness |= {"before": before[0], "before_zxid": hex(before[1]["zxid"])}
                 where = f"zxid {txn['zxid']:#x}, {path}"
                 return Verdict.violated(checks, seen=seen, where=where, witness=witness)
-        return _held_or_never(checks, f"{strange} values are no whole number" if strange else "no second value")
+        why = f"{'1 value is' if strange == 1 else f'{strange} values are'} no whole number" if strange else ""
+        return Verdict.of(
+            checks, why or (f"no second value of {self.path}" if written else f"nobody wrote {self.path}")
+        )
 
     def _number(self, data: Any) -> int | None:
         value = json_or_none(data)
@@ -65,8 +79,15 @@ class ValueNeverDecreases(ZnodeInvariant):
         return value if type(value) is int else None
 
 
-def _held_or_never(checks: int, why: str) -> Verdict:
-    return Verdict.of(checks) if checks else Verdict(verdict=Verdict.of(0).verdict, seen=f"nothing to check: {why}")
+def _of_bytes(data: Any, *, printable: bool) -> int | None:
+    """A whole number with a sign, in 4 or 8 bytes, the highest first. Readable text is none, unless `printable`."""
+    if isinstance(data, str):
+        text, content = data, data.encode()
+    else:
+        text, content = "\0", base64.b64decode(data["base64"]) if isinstance(data, dict) else b""
+    if len(content) not in (4, 8) or (text.isprintable() and not printable):
+        return None
+    return int.from_bytes(content, "big", signed=True)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -97,7 +118,9 @@ class EphemeralBackWithin(ZnodeInvariant):
                 return Verdict.violated(checks + 1, seen=seen, where=where, witness=witness)
             checks += back_us is not None
         late = "the run ended, or the node was down, before one had to be back"
-        return _held_or_never(checks, late if absent else "no session of such a znode has ended")
+        any_made = any(life.ephemeral and Pattern(self.path).matches(life.path) for life in lives(history))
+        none = "no session of such a znode has ended" if any_made else f"nobody made an ephemeral znode {self.path}"
+        return Verdict.of(checks, late if absent else none)
 
     def pending(self, history: History) -> bool:
         return any(back is None and not down for _, back, _, down in self._absences(history))

@@ -8,7 +8,7 @@ from typing import Any
 
 from kcontroller_chaos.checking import LIVENESS, SAFETY, Verdict, accepted
 from kcontroller_chaos.history.read import Event, History
-from kcontroller_chaos.znode_invariants.beliefs import Belief, beliefs
+from kcontroller_chaos.znode_invariants.beliefs import Belief, beliefs, who_leads
 from kcontroller_chaos.znode_invariants.invariant import ZnodeInvariant, of_nodes, parameter, seconds, who
 from kcontroller_chaos.znode_invariants.znodes import (
     DELETED,
@@ -60,7 +60,7 @@ class OneOwner(ZnodeInvariant):
             ):
                 seen = f"{who(life.ended_by, nodes)} deleted {life.path} of {who(life.session, nodes)}"
                 return _violated(checks, seen, life.to_zxid, life, session=life.ended_by, owner=life.session)
-        return Verdict.of(checks)
+        return Verdict.of(checks, f"nobody made {self.path}")
 
 
 def _violated(checks: int, seen: str, zxid: int | None, life: Life, **more: Any) -> Verdict:
@@ -99,7 +99,9 @@ class OneBeliever(ZnodeInvariant):
                 return self._two(history, len(found), bad[0], second)
             fenced += bool(at_once)
             standing.append(second)
-        verdict = Verdict.of(len(found))
+        verdict = Verdict.of(len(found), "no program said who leads, in lines that are JSON objects")
+        if not found and (others := sorted(who_leads(history))):
+            return Verdict.of(0, f"no program said who leads {self.path}, but only {', '.join(others[:3])}")
         if not fenced:
             return verdict
         times = "once" if fenced == 1 else f"{fenced} times"
@@ -156,10 +158,11 @@ class OnlyOwnerWrites(ZnodeInvariant):
 
     def check(self, history: History) -> Verdict:
         written, nodes = Pattern(self.written_path), of_nodes(history)
-        owned, checks = ownerships(history, Pattern(self.path)), 0
+        owned, checks, by_others = ownerships(history, Pattern(self.path)), 0, False
         for txn, paths in _written(history, written):
             session, zxid = str(txn["session"]), int(txn["zxid"])
             if nodes is not None and session not in nodes:
+                by_others = True
                 continue
             checks += 1
             # A transaction may win, or give up, what it writes under.
@@ -171,7 +174,7 @@ class OnlyOwnerWrites(ZnodeInvariant):
             seen = f"{who(session, nodes)} wrote {paths[0]}, the owner was {said}"
             witness = {"zxid": hex(zxid), "session": session, "path": paths[0], "owner": owner}
             return Verdict.violated(checks, seen=seen, where=f"zxid {zxid:#x}, {paths[0]}", witness=witness)
-        return Verdict.of(checks)
+        return Verdict.of(checks, f"{'no node' if by_others else 'nobody'} wrote {self.written_path}")
 
 
 def _written(history: History, pattern: Pattern) -> Iterator[tuple[Event, list[str]]]:

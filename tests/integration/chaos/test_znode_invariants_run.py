@@ -74,4 +74,5 @@ def test_a_file_is_judged_by_its_own_invariants(tmp_path: Path) -> None:
         "owned-after-healing(/controller)": "held",
         "exists-after-healing(/brokers/ids/*)": "held",
     }
+    assert result.details["notes"] == [], "that our nodes print nothing is no news"
     assert judge(result.path) == result.details

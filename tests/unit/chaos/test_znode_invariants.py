@@ -11,6 +11,7 @@ from kcontroller_chaos.campaign.file import Campaign, load_campaign
 from kcontroller_chaos.catalogue import load_catalogue
 from kcontroller_chaos.catalogue.invariants import facts_of, from_facts
 from kcontroller_chaos.history.read import in_order
+from kcontroller_chaos.history.transactions import _data
 from kcontroller_chaos.judge.decisive import windows
 from kcontroller_chaos.judge.verdict import verdicts
 from kcontroller_chaos.znode_invariants import (
@@ -235,25 +236,57 @@ def test_it_is_violated_with_a_witness(invariant: ZnodeInvariant, events: list[E
 
 
 NEVER = [
-    (OWNER, []),
-    (OWNER, [said(0, 1, leads=LEADER), said(1, 2, leads=LEADER)]),
-    (BELIEVER, HANDED_OVER),
-    (BELIEVER, [said(0, 1, leads=7), said(0, 2, ready=True)]),
-    (WRITES, HANDED_OVER),
-    (WRITES, [*NODES, put(1, "0xf", DATA)]),
-    (EPOCH, [made(1, "0xa", "/my/epoch", "1")]),
-    (EPOCH, [made(1, "0xa", "/my/epoch", "one"), put(2, "0xa", "/my/epoch", "two")]),
-    (BACK, [made(1, "0xa", MEMBER), gone(2, "0xa", MEMBER)]),
-    (BACK, [made(1, "0xa", MEMBER), expired(18, "0xa")]),
-    (BACK, [*NODES, made(1, "0xa", MEMBER), exited(4, 0), expired(5, "0xa")]),
+    (OWNER, [], "nobody made /my/leader"),
+    (OWNER, [said(0, 1, leads=LEADER), said(1, 2, leads=LEADER)], "nobody made /my/leader"),
+    (BELIEVER, HANDED_OVER, "no program said who leads, in lines"),
+    (BELIEVER, [said(0, 1, leads=7), said(0, 2, ready=True)], "no program said who leads, in lines"),
+    (BELIEVER, [said(0, 1, leads="/my/leder")], "no program said who leads /my/leader, but only /my/leder"),
+    (WRITES, HANDED_OVER, "nobody wrote /my/data/**"),
+    (WRITES, [*NODES, put(1, "0xf", DATA)], "no node wrote /my/data/**"),
+    (EPOCH, [made(1, "0xa", "/my/epoch", "1")], "no second value of /my/epoch"),
+    (EPOCH, HANDED_OVER, "nobody wrote /my/epoch"),
+    (EPOCH, [made(1, "0xa", "/my/epoch", "one"), put(2, "0xa", "/my/epoch", "four")], "2 values are no whole number"),
+    (BACK, [made(1, "0xa", MEMBER), gone(2, "0xa", MEMBER)], "no session of such a znode has ended"),
+    (BACK, HANDED_OVER, "nobody made an ephemeral znode /my/members/*"),
+    (BACK, [made(1, "0xa", MEMBER), expired(18, "0xa")], "before one had to be back"),
+    (BACK, [*NODES, made(1, "0xa", MEMBER), exited(4, 0), expired(5, "0xa")], "before one had to be back"),
 ]
 
 
-@pytest.mark.parametrize(("invariant", "events"), NEVER)
-def test_it_is_never_exercised(invariant: ZnodeInvariant, events: list[Event]) -> None:
+@pytest.mark.parametrize(("invariant", "events", "why"), NEVER)
+def test_it_is_never_exercised(invariant: ZnodeInvariant, events: list[Event], why: str) -> None:
     found = judged(invariant, *events)
     assert (found["verdict"], found["checks"]) == ("never exercised", 0), found
-    assert found["seen"].startswith("nothing to check")
+    assert found["seen"].startswith("nothing to check: ")
+    assert why in found["seen"]
+
+
+@pytest.mark.parametrize(("system", "idle"), [({}, "one-owner"), ({"command": ["x"]}, "one-believer")])
+def test_a_note_names_what_a_file_asks_for_and_was_never_exercised(system: dict[str, Any], idle: str) -> None:
+    asked = [*one_owner("/misspelt"), *value_never_decreases("/my/epoch")]
+    written = [made(1, "0xa", "/my/epoch", "1"), put(2, "0xa", "/my/epoch", "2")]
+    run = {"started": "2026-01-01", "system": system, "invariants": facts_of(asked)}
+    value = verdicts(in_order([*HANDED_OVER, *written, END]), None, [*asked, BELIEVER], run=run)
+    (note,) = value["notes"]
+    assert note.startswith("never exercised: ")
+    assert f"{idle}(/misspelt) (" in note
+    assert "one-owner(/misspelt) (nobody made /misspelt)" in note
+    assert LEADER not in note, "nobody asked for that one"
+    assert "one-believer" not in note or system, "our own nodes print nothing of the kind"
+
+
+def test_numbers_in_bytes_are_compared_as_curator_writes_them() -> None:
+    def counter(*data: bytes) -> dict[str, Any]:
+        paths = [(n, _data(value)) for n, value in enumerate(data, 1)]
+        return judged(EPOCH, *(put(n, "0xa", "/my/epoch", value) for n, value in paths))
+
+    up = [number.to_bytes(8, "big", signed=True) for number in (-1, 0, 5, 200, 1 << 40)]
+    assert (counter(*up)["verdict"], counter(*up)["checks"]) == ("held", 4)
+    assert "wrote 200 after 1099511627776" in counter(*up, up[3])["seen"]
+    # The bytes of the second are the text "1000" as well; the counter has been one in bytes before.
+    small = [number.to_bytes(4, "big") for number in (0x3130302F, 0x31303030)]
+    assert (counter(b"\0\0\0\7", *small)["verdict"], counter(b"1000", b"1001")["checks"]) == ("held", 1)
+    assert counter(b"\0\0\7", b"\0\0\6")["verdict"] == "never exercised"
 
 
 @pytest.mark.parametrize("invariant", [OWNED, THERE])
