@@ -8,6 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from kcontroller_chaos import backends
+from kcontroller_chaos.backends.process import ProcessRun
+from kcontroller_chaos.backends.run import Run, perform
 from pytest_kcontroller.cli._json import print_json_line
 from pytest_kcontroller.cli._signals import until_terminated
 from pytest_kcontroller.cli._text import columns, labelled
@@ -86,24 +89,30 @@ class Watcher:
             self.states.put_nowait(event.state)
 
 
-async def until_asked(settings: ClusterSettings, directory: Path, topics: list[Topic], *, keep: bool, say: Say) -> None:
+async def until_asked(settings: ClusterSettings, directory: Path, topics: list[Topic], *, say: Say) -> None:
     """SIGTERM, which other programs send, does what Ctrl-C does. Once: a second one must not stop the stopping."""
 
     def stopping() -> None:
         print("stopping ...", flush=True)
 
-    await until_terminated(play(settings, directory, topics, keep=keep, say=say), stopping)
+    await until_terminated(play(settings, directory, topics, say=say), stopping)
 
 
-async def play(settings: ClusterSettings, directory: Path, topics: list[Topic], *, keep: bool, say: Say) -> None:
+async def play(settings: ClusterSettings, directory: Path, topics: list[Topic], *, say: Say) -> None:
     """Until it is cancelled. Raises StartError, and EnvironmentFailure if ZooKeeper ends."""
     print(f"starting ZooKeeper and {_nodes(settings.nodes)} ...", flush=True)
     watcher = Watcher()
-    cluster = await ProcessCluster.start(settings, directory, on_exit=watcher.exited)
+    run = backends.backend(backends.DEFAULT).load().new_run(settings, directory)
+    assert isinstance(run, ProcessRun)
+    run.on_exit = watcher.exited
+
+    async def live(_: Run) -> None:
+        await run.cluster.unless_failed(_live(run.cluster, watcher, topics, say))
+
     try:
-        await cluster.unless_failed(_live(cluster, watcher, topics, say))
+        await perform(run, live)
     finally:
-        await cluster.stop(keep_log_in=directory / "zookeeper" if keep else None)
+        run.close()
 
 
 async def _live(cluster: ProcessCluster, watcher: Watcher, topics: list[Topic], say: Say) -> None:

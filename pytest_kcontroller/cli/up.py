@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     say = sayer(as_json=args.json)
     with _directory(args.keep) as directory:
         try:
-            asyncio.run(until_asked(settings, directory, topics, keep=args.keep is not None, say=say))
+            asyncio.run(until_asked(settings, directory, topics, say=say))
         except asyncio.CancelledError:
             pass
         except StartError:

@@ -43,6 +43,8 @@ class Run(ABC):
         self.settings, self.directory, self.start, self.clock = settings, directory, start, clock
         self.ending: set[int] = set()
         """Nodes that a test ends itself: their exits are not recorded, but those of programs."""
+        self.on_exit: Callable[[int, int], object] = lambda node, status: None
+        """Is told of every end of a node, with its status, besides the history."""
 
     @property
     @abstractmethod
@@ -87,6 +89,7 @@ class Run(ABC):
         """A node has ended by itself, or by a fault."""
         if node not in self.ending or self.settings.program is not None:  # what a program believes ends with it
             self.record(ProcessExited(node=node, status=status))
+        self.on_exit(node, status)
 
 
 class RealRun(Run):

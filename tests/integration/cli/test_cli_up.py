@@ -163,6 +163,7 @@ def test_what_is_kept_stays(tmp_path: Path) -> None:
         cluster.process.send_signal(signal.SIGINT)
         cluster.until(f"^stopped; histories and logs are in {kept}$")
     assert (kept / "history" / "node-0.jsonl").exists()
+    assert "process.exited" in (kept / "history" / "engine.jsonl").read_text(), "opened as every run is"
     assert (kept / "logs" / "zookeeper.log").exists()
     assert list((kept / "zookeeper").glob("log.*"))
 
