@@ -13,6 +13,7 @@ from kcontroller_chaos.campaign.file import load_campaign
 from kcontroller_chaos.campaign.schedule import Schedule
 from kcontroller_chaos.catalogue import load_catalogue
 from kcontroller_chaos.history.rundir import SCHEMA, RunDirectory, read_json
+from kcontroller_chaos.judge.outcome import counted_as
 from kcontroller_chaos.play.runner import Options
 from pytest_kcontroller.cli._results import Planned
 from pytest_kcontroller.errors import UsageError
@@ -86,9 +87,10 @@ def _tell_changed(file: Path, played: object) -> None:
 
 
 def outcome(verdicts: Mapping[str, Any]) -> tuple[str, ...]:
-    """The verdict, and the invariants that are violated."""
+    """The verdict (outcome.counted_as), and the invariants that are violated."""
     violated = [entry["name"] for entry in verdicts.get("invariants", ()) if entry["verdict"] == "violated"]
-    return (str(verdicts["overall"]), *violated)
+    overall = str(verdicts["overall"])
+    return (counted_as(overall, str(verdicts.get("unexpected", overall))), *violated)
 
 
 def decisions(verdicts: Mapping[str, Any]) -> list[str]:

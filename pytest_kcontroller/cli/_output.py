@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from kcontroller_chaos import backends
+from kcontroller_chaos.judge.outcome import counted_as
 from pytest_kcontroller.cli import _results, exit_status_of
 from pytest_kcontroller.cli._results import Planned, Played
 
@@ -27,7 +28,7 @@ def document(command: str, status: int, **facts: Any) -> Document:
 
 def of_playing(command: str, playing: Playing, status: int, **more: Any) -> Document:
     """Of runs that were planned, and played as far as they were."""
-    verdicts = Counter(result.verdict for result in playing.results)
+    verdicts = Counter(counted_as(result.verdict, result.unexpected) for result in playing.results)
     return document(
         command,
         status,

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kcontroller_chaos.judge.outcome import counted_as
 from pytest_kcontroller.model.text import in_words, printable_lines
 from pytest_kcontroller.plugin.manager import typed
 
@@ -181,7 +182,7 @@ class Cause:
 
 def counts(results: Sequence[RunResult]) -> str:
     """`20 runs: 17 held, 3 violated`. What is wrong besides a known violation counts, as for the status."""
-    verdicts = [r.verdict if r.unexpected in ("held", "violated") else r.unexpected for r in results]
+    verdicts = [counted_as(r.verdict, r.unexpected) for r in results]
     listed = [f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(sorted(verdicts))]
     known = sum(1 for result in results if result.expected)
     return f"{len(results)} runs: {', '.join(listed)}{f' ({known} expected)' if known else ''}"

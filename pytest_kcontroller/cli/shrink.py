@@ -61,14 +61,15 @@ def run(args: argparse.Namespace) -> int:
     if not backends.backend(options.backend).simulated:
         hint = f"play its campaign file with --backend {backends.simulated().name}, and shrink a run of that"
         raise UsageError("on real nodes one schedule need not come out as one run", where=str(args.what), hint=hint)
-    if verdict != VIOLATED or planned.schedule is None:
+    safety = {one.name for one in planned.campaign.invariants if one.kind == SAFETY}
+    others = violated if verdict == VIOLATED else []  # what else broke may be its consequence, or the environment's
+    wanted = next((name for name in violated if name in safety), next(iter(others), None))
+    if wanted is None or planned.schedule is None:
         raise UsageError(f"this run is {verdict}: there is nothing to shrink", where=str(args.what))
     output = args.output or Path(f"{planned.campaign.name}-seed-{planned.seed}.toml")
     if output.exists():
         raise UsageError("is there already", where=str(output), hint="name another file with -o")
 
-    safety = {one.name for one in planned.campaign.invariants if one.kind == SAFETY}
-    wanted = next((name for name in violated if name in safety), violated[0])  # what else broke may be its consequence
     total = len(planned.schedule.actions)
     print(f"{planned.name}: {total} faults and actions, which violate {wanted}")
     shrinking = Shrinking(

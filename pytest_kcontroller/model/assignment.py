@@ -61,6 +61,8 @@ class AssignmentError(UsageError):
     """The question has no answer. `code` is Kafka's name for it."""
 
     code = ""
+    by = ""
+    """The strategy that refused it; empty: a rule of Kafka's, before one was asked."""
 
 
 class InvalidPartitionsError(AssignmentError):

@@ -42,7 +42,8 @@ class Assigner:
                 replicas, why = self._checked(self._stock, request)
             else:
                 replicas, why = answer_within(self._limit_s, lambda: self._checked(strategy, request))
-        except AssignmentError:
+        except AssignmentError as refused:
+            refused.by = strategy.name
             raise
         except NoAnswerError as passed:
             why, self._strategy = f"{passed}; it is not asked again", self._stock

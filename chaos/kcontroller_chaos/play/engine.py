@@ -29,6 +29,7 @@ from pytest_kcontroller.cluster.capabilities import BROKERS, CRASH_POINTS
 from pytest_kcontroller.cluster.contract import Cluster
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure, KControllerError, UsageError
+from pytest_kcontroller.model.assignment import AssignmentError
 from pytest_kcontroller.model.history import (
     AdminFail,
     AdminInfo,
@@ -146,8 +147,11 @@ class Engine:
                 CreateTopic(topic=topic.name, partitions=topic.partitions, replication_factor=topic.replication_factor)
             )
         except UsageError as refused:
-            what = f"the topic {topic.name!r} of the campaign was refused: {refused}"
-            raise EnvironmentFailure(what, hint="other seeds may do: the assignment strategy draws") from None
+            strategy = refused.by if isinstance(refused, AssignmentError) else ""
+            by = f" by the assignment strategy {strategy}" if strategy else ""
+            what = f"the topic {topic.name!r} of the campaign was refused{by}: {refused}"
+            hint = "name another strategy in the file, or with --assignment; if this one draws, another seed may do"
+            raise EnvironmentFailure(what, hint=hint if strategy else "") from None
 
     async def _carry_out(self, asked: AdminAction) -> None:
         for event in await asked.carry_out(self.cluster):

@@ -103,6 +103,6 @@ def test_an_assignment_error_refuses_the_topic(
     verdicts = [json.loads(path.read_text())["overall"] for path in tmp_path.glob("runs/placed/*/verdicts.json")]
     assert len(verdicts) == 4
     assert sorted(set(verdicts)) == ["environment", "held"]
-    told = "the topic 't' of the campaign was refused: not on a Sunday"
+    told = "the topic 't' of the campaign was refused by the assignment strategy mine: not on a Sunday"
     assert told in said.out
     assert f"environment in {verdicts.count('environment')} of 4 runs: {told}" in said.out

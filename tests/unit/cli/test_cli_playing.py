@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 
 from kcontroller_chaos.campaign.file import Campaign, load_campaign
-from kcontroller_chaos.play.runner import RunResult
+from kcontroller_chaos.play.runner import Options, RunResult
 from pytest_kcontroller.cli._colour import paint
+from pytest_kcontroller.cli._original import outcome
+from pytest_kcontroller.cli._output import of_playing
 from pytest_kcontroller.cli._playing import (
     SUMMARY_ROWS,
+    Playing,
     Screen,
     _append_step_summary,
     duration,
@@ -93,8 +96,18 @@ def test_the_last_line_counts_every_verdict() -> None:
     results = [result("held"), result("violated"), result("held"), known]
     assert counts(results) == "4 runs: 2 held, 2 violated (1 expected)"
     assert [r.status for r in results] == [0, 1, 0, 0]
+
+
+def test_what_a_known_violation_does_not_hide_is_the_verdict_wherever_runs_are_counted(campaign: Campaign) -> None:
     hides = result("violated", expected=["why"], unexpected="environment")
+    assert hides.status == 6
     assert counts([hides]) == "1 runs: 1 environment (1 expected)"
+    planned = Planned(campaign, 1)
+    playing = Playing(planned=[planned], options=Options(), played=[(planned, hides)])
+    assert of_playing("campaign run", playing, 6)["verdicts"] == {"environment": 1}
+    broken = [{"name": "fenced", "verdict": "violated"}]
+    verdicts = {"overall": "violated", "unexpected": "environment", "invariants": broken}
+    assert outcome(verdicts) == ("environment", "fenced"), "the last line of a replay says it"
 
 
 def test_the_step_summary_has_what_did_not_hold_first_and_no_markup_of_others(
