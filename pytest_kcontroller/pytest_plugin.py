@@ -57,6 +57,8 @@ MARKERS = (
 )
 
 before_key: pytest.StashKey[Before] = pytest.StashKey()
+interrupted_key = pytest.StashKey[Path]()
+"""Of the session: where the histories and logs of the test are that was interrupted."""
 FIXTURES = (
     *marker.CLUSTERS,
     *("kcontroller", "kc_system", "zookeeper", "zk", "zk_proxy", "toxiproxy", "kc_stub_brokers", "kafka_release"),
@@ -132,12 +134,29 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         _restore(name, cluster)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_call(item: pytest.Item) -> None:
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
     if read_settings(item.config).leaks != "off" and {*FIXTURES} & {*getattr(item, "fixturenames", ())}:
         from pytest_kcontroller.fixtures.leaks import Before
 
         item.stash[before_key] = Before.now()
+    try:
+        yield
+    except (KeyboardInterrupt, pytest.exit.Exception):  # of which there is no report
+        _mark_failed(item)
+        if (cluster := _cluster(item)) is not None and read_settings(item.config).keep != "never":
+            item.config.stash[interrupted_key] = cluster.directory
+        raise
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if (directory := config.stash.get(interrupted_key, None)) is not None:
+        terminalreporter.write_line(f"kcluster: histories and logs of the test that was interrupted: {directory}")
+
+
+def _mark_failed(item: pytest.Item) -> None:
+    for node in item.listchain():  # a module's cluster asks its module
+        node.stash[failed_key] = True
 
 
 @pytest.hookimpl(wrapper=True)
@@ -202,8 +221,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if report.failed:
-        for node in item.listchain():  # a module's cluster asks its module
-            node.stash[failed_key] = True
+        _mark_failed(item)
         cluster = _cluster(item)
         if cluster is not None and call.excinfo is not None:
             report.sections += _sections(item, cluster, call.excinfo.value)

@@ -159,6 +159,22 @@ async def done_apart(call: Callable[[], T], *, patience_s: float | None = None) 
     return running.answer()
 
 
+def done_whole(call: Callable[[], T]) -> T:
+    """As `done_apart`, for whoever has no loop: what a handler of signals raises meanwhile (Ctrl-C, a time limit) is raised
+    when it is done."""
+    running, raised = OwnThread(call), list[BaseException]()
+    running.begin()
+    while True:
+        try:
+            running.wait()
+            break
+        except BaseException as meanwhile:  # noqa: BLE001 - see above
+            raised.append(meanwhile)
+    if raised:
+        raise raised[0]
+    return running.answer()
+
+
 def raise_in(thread: int) -> None:
     """Ends what goes on in the thread with this ident, as soon as it is in Python's hands, by an exception that nobody
     catches who catches exceptions."""

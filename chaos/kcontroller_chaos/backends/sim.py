@@ -21,7 +21,7 @@ from pytest_kcontroller.cluster.timing import unscaled
 from pytest_kcontroller.errors import EnvironmentFailure, NotOnThisBackend
 from pytest_kcontroller.model.history import HistoryEvent, MutantCounts, RunFailed, encoded, line_of
 from pytest_kcontroller.plugin.manager import Plugins, load_plugins
-from pytest_kcontroller.runtime.foreign import OwnThread, done_apart, setter
+from pytest_kcontroller.runtime.foreign import OwnThread, done_apart, done_whole, setter
 from pytest_kcontroller.runtime.real import RunStart
 from pytest_kcontroller.runtime.scheduler import WALL_START_MS, Scheduler, SimLoop
 from pytest_kcontroller.seams import Mutant, counts, installed
@@ -101,8 +101,10 @@ class SimRun(Run):
             await self._cluster.stop()
 
     def close(self) -> None:
-        (self.directory / "history").mkdir(parents=True, exist_ok=True)
-        write_history(self.directory / "history", self.events)
+        """Until now its history was in memory alone: it is written to its end, also when somebody presses Ctrl-C."""
+        history = self.directory / "history"
+        history.mkdir(parents=True, exist_ok=True)
+        done_whole(lambda: write_history(history, self.events))
 
 
 @dataclass(frozen=True, slots=True)
