@@ -1,0 +1,92 @@
+"""A leader selector of a user that hangs, raises or answers with garbage: no leader in ZooKeeper's log is a bad one, the
+cluster recovers as ever, the run ends, and an invariant says who was stuck, and where."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_kcontroller.cli import main
+
+PLUGIN = """
+import time
+from pytest_kcontroller.hookspecs import hookimpl
+from pytest_kcontroller.model.election import LeaderChoice
+
+class Mine:
+    name = "mine"
+
+    def select(self, partition, reason):
+        {body}
+
+@hookimpl
+def kcontroller_leader_selectors():
+    return [Mine]
+"""
+CAMPAIGN = """
+[campaign]
+name = "led"
+duration_s = 4
+
+[cluster]
+nodes = 3
+session_timeout_ms = 1000
+selectors = { offline = "mine", preferred = "mine", controlled_shutdown = "mine" }
+plugin_limit_s = 0.2
+
+[[topics]]
+name = "t"
+partitions = 6
+replication_factor = 3
+
+[[faults]]
+kind = "kill"
+target = "controller"
+at_s = 0.5
+duration_s = 1
+"""
+
+STUCK = "; it is not asked again in this term"
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "begins", "ends"),
+    [
+        (
+            "kct_led_spins",
+            "while True: pass",
+            "it gave no answer within 0.2 s, and stood at kct_led_spins.py:10",
+            STUCK,
+        ),
+        (
+            "kct_led_sleeps",
+            "time.sleep(9)",
+            "it gave no answer within 0.2 s, and stood at kct_led_sleeps.py:10; it cannot be ended, and goes on in a thread",
+            STUCK,
+        ),
+        ("kct_led_raises", "raise ValueError('no idea')", "it raised ValueError('no idea')", ""),
+        ("kct_led_garbage", "return b'\\x00' * 10**7", "b'\\x00", " is no LeaderChoice"),
+        ("kct_led_dead", "return LeaderChoice(77, (77,))", "leader 77 is not live", ""),
+        ("kct_led_stranger", "return LeaderChoice('x', partition.isr)", "LeaderChoice(leader='x'", " than their ids"),
+    ],
+)
+def test_the_stock_rule_decides_and_the_invariant_says_who_was_stuck(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, body: str, begins: str, ends: str
+) -> None:
+    (tmp_path / f"{name}.py").write_text(PLUGIN.format(body=body))
+    (tmp_path / "led.toml").write_text(CAMPAIGN)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    run = ["campaign", "run", str(tmp_path / "led.toml"), "--backend", "sim", "--out", str(tmp_path / "runs")]
+    assert main([*run, "--plugin", name]) == 1
+    (path,) = tmp_path.glob("runs/led/*/verdicts.json")
+    verdicts = json.loads(path.read_text())
+    entries = {entry["name"]: entry for entry in verdicts["invariants"]}
+    assert [name for name, entry in entries.items() if entry["verdict"] == "violated"] == ["selectors-answer"]
+    assert entries["leader-in-isr"]["verdict"] == "held", "by ZooKeeper's own log"
+    _, _, why = entries["selectors-answer"]["seen"].partition("and the stock rule decided; the first: ")
+    assert "of mine could not be used" in entries["selectors-answer"]["seen"]
+    assert (why[: len(begins)], why[len(why) - len(ends) :]) == (begins, ends)
+    (recovery,) = verdicts["recovery"]
+    assert recovery["recovery_us"] is not None
