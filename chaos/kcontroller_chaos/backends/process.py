@@ -170,6 +170,7 @@ async def play_run(run: ProcessRun, work: Callable[[Run], Coroutine[Any, Any, No
     """See BackendModule.play."""
 
     async def limited(opened: Run) -> None:
+        run.cluster.end_when_stopped()  # else each wait of the run would wait for it
         await run.cluster.unless_failed(_within(limit_s, work(opened)))
 
     try:

@@ -172,6 +172,10 @@ class ProcessCluster(NodesInside, OwnZooKeepers, ObservedCluster):
         self._watch("the relays to ZooKeeper have ended", "session-relay.log", self.relays.wait_ended())
         self._watch("the proxies have ended", "toxiproxy.log", self.links.wait_ended())
 
+    def end_when_stopped(self) -> None:
+        """From now on a ZooKeeper that somebody else stops is one that has ended."""
+        self._watch("ZooKeeper was stopped", self.zookeeper.servers[1].log.name, self.wait_stopped())
+
     def _new_process(self, node: int) -> SupervisedNode:
         """Not started yet."""
         # ZooKeeper's supervisor cleans up too, but it has gone if ZooKeeper ended before we die.

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
 from pytest_kcontroller.cluster.ending import end_all
+from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.ensemble import Ensemble
 from pytest_kcontroller.cluster.zookeeper.relay import Relay
+
+LOOK_S, STILL_S = 0.25, 5.0
+"""Who is stopped by hand, and goes on, is no host that has failed."""
 
 
 class OwnZooKeepers(ABC):
@@ -15,6 +20,8 @@ class OwnZooKeepers(ABC):
     ways to an ensemble's are relays, which then refuse it, so that it takes another one."""
 
     _ways: Mapping[int, Relay] = {}
+    _paused: frozenset[int] = frozenset()
+    """The servers that stand still because we stopped them."""
 
     @property
     @abstractmethod
@@ -38,16 +45,33 @@ class OwnZooKeepers(ABC):
     def zookeeper_state(self, server: int) -> str | None:
         return self.zookeeper.server(server).process_state()
 
+    async def wait_stopped(self) -> str:
+        """Until somebody else has stopped all that there is of it, and it has stood still for a while: how long."""
+        loop, limit_s = asyncio.get_running_loop(), scaled(STILL_S)
+        since_s = loop.time()
+        while loop.time() - since_s < limit_s:
+            await asyncio.sleep(LOOK_S)
+            if not self._stands_still:
+                since_s = loop.time()
+        return f"it has stood still for {limit_s:g} s"
+
+    @property
+    def _stands_still(self) -> bool:
+        servers = self.zookeeper.servers.items()
+        return all(server.process_state() == "T" and number not in self._paused for number, server in servers)
+
     async def kill_zookeeper(self, server: int) -> None:
         await self.zookeeper.kill(server)
 
     async def pause_zookeeper(self, server: int) -> None:
+        self._paused |= {server}
         await self.zookeeper.pause(server)
         if server in self._ways:
             self._ways[server].refuse()
 
     async def mend_zookeeper(self, servers: Sequence[int]) -> None:
         await self.zookeeper.mend(servers)
+        self._paused -= {*servers}
         for server in servers:
             if server in self._ways:
                 self._ways[server].heal()

@@ -110,15 +110,19 @@ def test_a_server_that_gives_no_session_is_not_waited_for_for_ever(monkeypatch: 
 
 
 @pytest.mark.parametrize(
-    ("moment", "victim", "says"),
+    ("moment", "victim", "sent", "says"),
     [
-        ("node.started", "QuorumPeerMain", "ZooKeeper has ended: the JVM ended with status -9"),
-        ("fault.applied", "QuorumPeerMain", "ZooKeeper has ended: the JVM ended with status -9"),
-        ("fault.applied", "session_relay", "the relays to ZooKeeper have ended: their process ended with status -9"),
+        ("node.started", "QuorumPeerMain", signal.SIGKILL, "ZooKeeper has ended: the JVM ended with status -9"),
+        ("fault.applied", "QuorumPeerMain", signal.SIGKILL, "ZooKeeper has ended: the JVM ended with status -9"),
+        ("fault.applied", "QuorumPeerMain", signal.SIGSTOP, "ZooKeeper was stopped: it has stood still for"),
+        (
+            *("fault.applied", "session_relay", signal.SIGKILL),
+            "the relays to ZooKeeper have ended: their process ended with status -9",
+        ),
     ],
 )
 def test_a_campaign_that_loses_what_it_stands_on_is_the_environments_fault(
-    tmp_path: Path, moment: str, victim: str, says: str
+    tmp_path: Path, moment: str, victim: str, sent: signal.Signals, says: str
 ) -> None:
     command = [*PROGRAM, "campaign", "run", str(CAMPAIGNS / "smoke.toml"), "--seeds", "1", "--out", str(tmp_path)]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -131,7 +135,7 @@ def test_a_campaign_that_loses_what_it_stands_on_is_the_environments_fault(
         for process in psutil.Process(running.pid).children(recursive=True)
         if any(victim in word for word in process.cmdline()) and not any("supervisor" in w for w in process.cmdline())
     ]
-    os.kill(server, signal.SIGKILL)
+    os.kill(server, sent)
     said, _ = running.communicate(timeout=scaled(120))
     assert running.returncode == 6, said
     assert says in said
