@@ -61,11 +61,13 @@ class StartError(EnvironmentFailure):
     """A process did not become ready.
 
     `phase` is what it was doing, `seconds` how long that took, `log` where its output is, `command` how to start
-    it by hand (empty: it cannot be). The last 50 lines of the log are in the message.
+    it by hand (empty: it cannot be), `way_out` what to do, if that is known. All of it is in the message, with the last 50
+    lines of the log.
     """
 
     def __init__(self, name: str, *, phase: str, seconds: float, log: Path, command: str, hint: str = "") -> None:
         self.name, self.phase, self.seconds, self.log, self.command = name, phase, seconds, log, command
+        self.way_out = hint
         tail = "\n".join(f"    {line}" for line in _last_lines(log)) or "    (it printed nothing)"
         by_hand = f"start it by hand: {command}" if command else ""
         super().__init__(

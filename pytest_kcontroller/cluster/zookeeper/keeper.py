@@ -1,8 +1,9 @@
 """Keeps the ZooKeeper that all workers of a run share: `python -m [this module] DIRECTORY TELL [IMAGE]`.
 
-Whoever uses it has a shared lock (flock) on a file, which the kernel takes from a process that dies, by SIGKILL too. This
-process is the server's owner, and waits for the exclusive lock: nobody uses it any more when it has that. It ends the server
-then and removes DIRECTORY. run_server.py starts it, and reads one JSON line from the descriptor TELL.
+Whoever uses it has a shared lock on a file, which the kernel takes from a process that dies, by SIGKILL too. It is a lock of
+the process (fcntl, not flock), so that no fork of it has it too, which may outlive it. This process is the server's owner,
+and waits for the exclusive lock: nobody uses it any more when it has that. It ends the server then and removes DIRECTORY.
+run_server.py starts it, and reads one JSON line from the descriptor TELL.
 """
 
 from __future__ import annotations
@@ -51,13 +52,15 @@ class NotKept:
     @classmethod
     def of(cls, failed: KControllerError) -> NotKept:
         if isinstance(failed, StartError):
-            return cls(failed.what, "", failed.phase, failed.seconds, failed.command)
+            return cls(failed.what, failed.way_out, failed.phase, failed.seconds, failed.command)
         return cls(getattr(failed, "what", str(failed)), getattr(failed, "hint", ""))
 
     def error(self, log: Path) -> EnvironmentFailure:
-        if self.phase:
-            return StartError("ZooKeeper", phase=self.phase, seconds=self.seconds, log=log, command=self.command)
-        return EnvironmentFailure(self.what, hint=self.hint)
+        if not self.phase:
+            return EnvironmentFailure(self.what, hint=self.hint)
+        return StartError(
+            "ZooKeeper", phase=self.phase, seconds=self.seconds, log=log, command=self.command, hint=self.hint
+        )
 
 
 async def keep(directory: Path, tell: int, image: str | None) -> None:
@@ -70,7 +73,7 @@ async def keep(directory: Path, tell: int, image: str | None) -> None:
             _tell(tell, asdict(NotKept.of(failed)))
             return  # the files say why
         _tell(tell, asdict(Kept(server.connect_string, session_id())))
-        fcntl.flock(users, fcntl.LOCK_EX)  # nothing else is to be done here meanwhile
+        fcntl.lockf(users, fcntl.LOCK_EX)  # nothing else is to be done here meanwhile
         await server.stop()
         if os.fstat(users.fileno()).st_nlink:  # else another keeper has removed it, and it may be somebody's again
             gone = directory.with_name(f"{directory.name}-{session_id()}")

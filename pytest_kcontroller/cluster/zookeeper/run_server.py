@@ -1,7 +1,8 @@
 """One ZooKeeper for all workers of a run: started by the first one that wants it, ended when the last one has gone.
 
 Locks are files, which the kernel unlocks when a process dies (keeper.py). So nothing is counted, and nobody has to say
-goodbye.
+goodbye. A process loses its lock with the first descriptor of that file that it closes, so only one RunServer of a directory
+is joined in it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.container import PULL_S
 from pytest_kcontroller.cluster.zookeeper.keeper import LOG, USERS, Kept, NotKept
 from pytest_kcontroller.errors import StartError
+from pytest_kcontroller.runtime.real import RealClock, RunStart
 
 KEEPER = "pytest_kcontroller.cluster.zookeeper.keeper"
 STARTING, SERVER = "starting.lock", "server.json"
@@ -75,8 +77,8 @@ class RunServer:
         while True:
             self._directory.mkdir(parents=True, exist_ok=True)
             with contextlib.suppress(FileNotFoundError):
-                users = (self._directory / USERS).open("a")
-                fcntl.flock(users, fcntl.LOCK_SH)
+                users = (self._directory / USERS).open("a+")
+                fcntl.lockf(users, fcntl.LOCK_SH)
                 if _is_there(users):
                     return users
                 users.close()
@@ -85,7 +87,7 @@ class RunServer:
     def _starting(self) -> Iterator[None]:
         """One after the other."""
         with (self._directory / STARTING).open("a") as starting:
-            fcntl.flock(starting, fcntl.LOCK_EX)
+            fcntl.lockf(starting, fcntl.LOCK_EX)
             yield
 
     def _known(self) -> Kept | None:
@@ -97,10 +99,11 @@ class RunServer:
         return known if owner_lives(known.keeper) else None
 
     def _start(self) -> Kept:
+        clock = RealClock(RunStart.now())
         said = self._say_of_keeper()
         if not said:
-            where = self._directory / "keeper.log"
-            raise StartError("ZooKeeper", phase="its keeper said nothing", seconds=0, log=where, command="")
+            where, seconds = self._directory / "keeper.log", clock.now_us() / 1e6
+            raise StartError("ZooKeeper", phase="its keeper said nothing", seconds=seconds, log=where, command="")
         if "server" not in said:
             raise NotKept(**said).error(self._directory / LOG)
         kept = Kept(**said)
@@ -142,7 +145,7 @@ def _is_there(file: IO[str]) -> bool:
 def _alone(users: IO[str]) -> bool:
     """Whether nobody else uses it. The lock is left as it may be: it is closed next."""
     try:
-        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.lockf(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
