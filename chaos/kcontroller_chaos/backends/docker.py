@@ -12,6 +12,7 @@ from kcontroller_chaos.history.rundir import RunDirectory
 from pytest_kcontroller.cluster import java
 from pytest_kcontroller.cluster.contained.cluster import ContainedCluster, ContainedSystem
 from pytest_kcontroller.cluster.contained.image import base
+from pytest_kcontroller.cluster.contained.room import chosen_here
 from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.process import proxy_server
 from pytest_kcontroller.cluster.process.ground import Grounds
@@ -31,6 +32,7 @@ class DockerRun(ProcessRun):
 
 
 def check(zookeeper_image: str | None) -> None:
+    chosen_here()
     check_zookeeper(zookeeper_image or DEFAULT_IMAGE)
 
 

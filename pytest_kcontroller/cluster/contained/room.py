@@ -18,7 +18,7 @@ from pytest_kcontroller.cluster.docker.contained_process import ContainedProcess
 from pytest_kcontroller.cluster.docker.containers import ContainerSpec
 from pytest_kcontroller.cluster.docker.network import Network
 from pytest_kcontroller.cluster.process.links import Link, Links
-from pytest_kcontroller.cluster.process.proxy_choice import chosen
+from pytest_kcontroller.cluster.process.proxy_choice import CHOICE, URL, Choice, chosen
 from pytest_kcontroller.cluster.process.proxy_server import answering
 from pytest_kcontroller.cluster.process.session_relays import MODULE
 from pytest_kcontroller.cluster.process.toxiproxy_client import ToxiproxyClient
@@ -36,6 +36,18 @@ EVERYWHERE = "0.0.0.0"
 """In its own network."""
 OWN_PYTHON = ("python3", "-m")
 TOXIPROXY = "pytest_kcontroller.cluster.toxiproxy"
+
+
+def chosen_here() -> Choice:
+    """Which toxiproxy server proxies are on. Raises UsageError; NotOnThisBackend, if it is none of ours."""
+    choice = chosen()
+    if choice.kind == "url":
+        raise NotOnThisBackend(
+            "the proxies of nodes in containers are in the containers' network, and not on a server of others",
+            where=f"${CHOICE if os.environ.get(CHOICE) else URL}",
+            hint=f"leave it out, or set ${CHOICE} to container or embedded (--kc-toxiproxy)",
+        )
+    return choice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,14 +88,8 @@ class Room:
         return await ContainedProcess.start(WHAT, spec, log=log)
 
     async def proxies(self) -> tuple[ContainedProcess, str]:
-        """And the URL of their API. Raises StartError, NotOnThisBackend."""
-        choice, log = chosen(), self.logs / "toxiproxy.log"
-        if choice.kind == "url":
-            raise NotOnThisBackend(
-                "the proxies of nodes in containers are in the containers' network, and not on a server of others",
-                where=choice.what,
-                hint="leave KCONTROLLER_TOXIPROXY out, or set it to container or embedded",
-            )
+        """And the URL of their API. Raises StartError."""
+        choice, log = chosen_here(), self.logs / "toxiproxy.log"
         server: dict[str, object] = {
             "command": (*OWN_PYTHON, TOXIPROXY, "--host", EVERYWHERE, "--port", str(API_PORT)),
         }

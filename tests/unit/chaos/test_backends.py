@@ -10,6 +10,7 @@ import pytest
 from kcontroller_chaos import backends
 from kcontroller_chaos.campaign.file import Campaign, load_campaign
 from pytest_kcontroller.cluster.capabilities import CRASH_POINTS, HOLDS, OPTIONAL
+from pytest_kcontroller.cluster.process.proxy_choice import CHOICE, URL
 from pytest_kcontroller.errors import NotOnThisBackend, UsageError
 
 HEAD = '[campaign]\nname = "x"\nduration_s = 20\nseeds = "1"\n\n[cluster]\nnodes = 3\n\n'
@@ -45,6 +46,19 @@ def test_the_first_backend_that_has_everything_is_taken() -> None:
     assert backends.for_needs(()).name == backends.DEFAULT
     assert CRASH_POINTS not in backends.for_needs((CRASH_POINTS,)).lacks
     assert backends.simulated().simulated
+
+
+@pytest.mark.parametrize("variable", [CHOICE, URL])
+def test_nodes_in_containers_have_no_proxies_on_a_server_of_others(
+    variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That is said before an engine is looked for."""
+    for name in (CHOICE, URL):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(variable, "http://127.0.0.1:8474")
+    contained = next(each for each in backends.BACKENDS if each.containers)
+    with pytest.raises(NotOnThisBackend, match=rf"\${variable}: the proxies of nodes in containers are in the"):
+        contained.load().check(None)
 
 
 def test_an_unknown_backend_is_a_usage_error() -> None:
