@@ -26,6 +26,8 @@ class ContainedProcess:
     @classmethod
     async def start(cls, what: str, spec: ContainerSpec, *, log: Path, output: Path | None = None) -> Self:
         """Returns when it runs, or has ended already. Raises StartError: the engine refuses."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
         contained = await Contained.start(spec, log=log, output=output)
         try:
             try:
@@ -37,7 +39,8 @@ class ContainedProcess:
                 if contained.error is None:
                     return cls(contained)
                 phase, hint = contained.error
-            raise StartError(what, phase=phase, seconds=0, log=log, command=spec.by_hand, hint=hint)
+            seconds = loop.time() - began
+            raise StartError(what, phase=phase, seconds=seconds, log=log, command=spec.by_hand, hint=hint)
         except BaseException:
             await contained.stop()
             raise

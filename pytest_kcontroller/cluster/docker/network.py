@@ -32,6 +32,7 @@ class Network:
     @classmethod
     async def start(cls, *, log: Path) -> Self:
         """Raises StartError."""
+        began = asyncio.get_running_loop().time()
         name = f"kcontroller-{session_id()}-{secrets.token_hex(4)}"
         process, write, reader = await start_guard(
             f"the network {name}",
@@ -44,13 +45,13 @@ class Network:
         network = cls(name, process, write)
         network._reader = reader
         try:
-            await network._made(log)
+            await network._made(log, began)
         except BaseException:
             await network.stop()
             raise
         return network
 
-    async def _made(self, log: Path) -> None:
+    async def _made(self, log: Path, began: float) -> None:
         phase, hint = "no answer", ""
         assert self._reader is not None
         with contextlib.suppress(TimeoutError):
@@ -60,8 +61,8 @@ class Network:
                 self.subnet = said["subnet"]
                 return
             phase, hint = said["error"], said["hint"]
-        command = "docker network create NAME"
-        raise StartError("the cluster's network", phase=phase, seconds=0, log=log, command=command, hint=hint)
+        seconds, command = asyncio.get_running_loop().time() - began, "docker network create NAME"
+        raise StartError("the cluster's network", phase=phase, seconds=seconds, log=log, command=command, hint=hint)
 
     def address(self, number: int) -> str:
         """The `number`-th of its addresses; the first is the engine's own."""

@@ -116,8 +116,10 @@ class ContainerZooKeeper(ZooKeeper):
         self._process_id = self._contained.pid
 
     async def wait_serving(self) -> None:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
         await super().wait_serving()
-        self._check_files(self.log, self._spec)
+        self._check_files(loop.time() - began)
 
     async def _running(self, contained: Contained) -> None:
         loop = asyncio.get_running_loop()
@@ -159,14 +161,14 @@ class ContainerZooKeeper(ZooKeeper):
     def process_state(self) -> str | None:
         return None if self._how_it_ended() is not None or self._process_id is None else state_of(self._process_id)
 
-    def _check_files(self, log: Path, spec: ContainerSpec) -> None:
+    def _check_files(self, seconds: float) -> None:
         if not self.txn_log_directory.is_dir():
             raise StartError(
                 "ZooKeeper",
                 phase=f"its files are not in {self.txn_log_directory}",
-                seconds=0.0,
-                log=log,
-                command=spec.by_hand,
+                seconds=seconds,
+                log=self.log,
+                command=self._by_hand,
                 hint="the transaction log is the witness: the Docker engine must see the directories of this machine",
             )
 

@@ -8,13 +8,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_kcontroller.cluster.children.processes import session_id
+from pytest_kcontroller.cluster.docker.contained_process import ContainedProcess
 from pytest_kcontroller.cluster.docker.containers import (
     HOST_LABEL,
     SESSION_LABEL,
@@ -25,6 +26,7 @@ from pytest_kcontroller.cluster.docker.containers import (
     leftover_containers,
     remove_container,
 )
+from pytest_kcontroller.cluster.docker.network import Network
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.container import ContainerZooKeeper
 from pytest_kcontroller.errors import EnvironmentFailure, StartError
@@ -115,11 +117,20 @@ def test_no_engine_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(EnvironmentFailure, match="no Docker engine answers"), engine():
         pass
 
-    async def run() -> None:
-        await ContainerZooKeeper.start("any", tmp_path / "zk", log=tmp_path / "log")
+    log = tmp_path / "log"
+    starts: list[Callable[[], Awaitable[object]]] = [
+        lambda: ContainerZooKeeper.start("any", tmp_path / "zk", log=log),
+        lambda: ContainedProcess.start("it", ContainerSpec(name="n", image="any"), log=log),
+        lambda: Network.start(log=log),
+    ]
+    for start in starts:
 
-    with pytest.raises(StartError, match="no Docker engine answers"):
-        asyncio.run(run())
+        async def run(start: Callable[[], Awaitable[object]] = start) -> None:
+            await start()
+
+        with pytest.raises(StartError, match="no Docker engine answers") as caught:
+            asyncio.run(run())
+        assert caught.value.seconds > 0
 
 
 def test_a_start_that_is_cancelled_leaves_nothing(zookeeper_image: str, tmp_path: Path) -> None:
