@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from pytest_kcontroller.cluster.contained.image import base
-from pytest_kcontroller.cluster.docker.containers import engine
+from pytest_kcontroller.cluster.children.processes import host, session_id
+from pytest_kcontroller.cluster.contained.image import PYTHON, base
+from pytest_kcontroller.cluster.docker.containers import HOST_LABEL, SESSION_LABEL, engine
 from pytest_kcontroller.cluster.zookeeper.container import DEFAULT_IMAGE
 from pytest_kcontroller.errors import KControllerError
 from pytest_kcontroller.fixtures.options import KcSettings
@@ -153,16 +154,34 @@ def zookeeper_image(kc_settings: KcSettings) -> str:
 @pytest.fixture(scope="session")
 def in_containers(kc_settings: KcSettings, zookeeper_image: str) -> str:
     """That nodes can be containers here: the image of their ZooKeeper. As `zookeeper_image`, if it is not so."""
-    _image(kc_settings, base(), "tests/tools/node_base/build")
+    _image(kc_settings, base(), "tests/tools/node_base/build", _other_python)
     return zookeeper_image
 
 
-def _image(kc_settings: KcSettings, image: str, made_by: str) -> str:
+def _other_python(client: Any) -> str:
+    """Why nothing can be made of the base that runs what is installed here."""
+    from docker.errors import APIError
+
+    labels = {SESSION_LABEL: session_id(), HOST_LABEL: host()}
+    version = "import sys; print('%d.%d' % sys.version_info[:2])"
+    asked = client.containers.create(base(), ["-c", version], entrypoint=["python3"], labels=labels)
+    try:
+        asked.start()
+        asked.wait()
+        said = asked.logs().decode().strip()
+    except APIError as refused:
+        return f"the image {base()} runs no python3: {refused.explanation}"
+    finally:
+        asked.remove(force=True)
+    return "" if said == PYTHON else f"the image {base()} has Python {said}, and the tests run with {PYTHON}"
+
+
+def _image(kc_settings: KcSettings, image: str, made_by: str, unfit: Callable[[Any], str] = lambda _: "") -> str:
     why = ""
     try:
         with engine() as client:
-            if not client.images.list(name=image):
-                why = f"the Docker engine has no image {image}: {made_by} makes one"
+            there = client.images.list(name=image)
+            why = unfit(client) if there else f"the Docker engine has no image {image}: {made_by} makes one"
     except KControllerError as missing:
         why = str(missing)
     if why and "docker" in kc_settings.require:

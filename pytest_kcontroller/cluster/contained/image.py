@@ -1,4 +1,4 @@
-"""The image of the nodes: a base with Python, and what contents.py says. Built once for each content."""
+"""The image of the nodes: a base with Python, and what contents.py says. Built once for each base and content."""
 
 from __future__ import annotations
 
@@ -46,22 +46,36 @@ def node_image(plugins: Sequence[str]) -> str:
     Raises UsageError, EnvironmentFailure: there is no engine, or it cannot be built.
     """
     layers = [("others", with_compiled(others(plugins))), ("ours", with_compiled(ours()))]
-    name = f"{REPOSITORY}:{_digest(layers)}"
     with engine() as client:
+        name = image_name(client, layers)
         if not client.images.list(name=name):
             _build(client, name, layers)
             _remove_old(client)
     return name
 
 
-def _digest(layers: Sequence[tuple[str, Files]]) -> str:
-    digest = hashlib.sha256(f"{base()} {PYTHON} {_dockerfile()}".encode())
+def image_name(client: Any, layers: Sequence[tuple[str, Files]]) -> str:
+    """By all that makes it what it is. Raises EnvironmentFailure: the base is not there and cannot be had."""
+    digest = hashlib.sha256(f"{_base_id(client)} {PYTHON} {_dockerfile()}".encode())
     for _, files in layers:
         for name, path in sorted(files.items()):
             if "__pycache__" not in name:
                 state = path.stat()
                 digest.update(f"{name} {state.st_size} {state.st_mtime_ns}\n".encode())
-    return digest.hexdigest()[:16]
+    return f"{REPOSITORY}:{digest.hexdigest()[:16]}"
+
+
+def _base_id(client: Any) -> str:
+    """What its name means now: a base may be built anew under the same one."""
+    from docker.errors import APIError, ImageNotFound
+
+    try:
+        try:
+            return str(client.images.get(base()).id)
+        except ImageNotFound:
+            return str(client.images.pull(base()).id)
+    except (APIError, OSError) as refused:
+        raise _unbuilt(refused, []) from None
 
 
 def _dockerfile() -> str:
@@ -97,10 +111,9 @@ def _build(client: Any, name: str, layers: Sequence[tuple[str, Files]]) -> None:
         for step in steps:
             said.append(str(step.get("stream", "")).strip())
             if "error" in step:
-                raise EnvironmentFailure(_why(step["error"], said), where=base(), hint=_HINT)
+                raise _unbuilt(step["error"], said)
     except (APIError, OSError) as refused:  # the second: the engine does not answer any more
-        why = str(getattr(refused, "explanation", None) or refused)
-        raise EnvironmentFailure(_why(why, said), where=base(), hint=_HINT) from None
+        raise _unbuilt(refused, said) from None
 
 
 def _remove_old(client: Any) -> None:
@@ -120,8 +133,10 @@ _HINT = (
 )
 
 
-def _why(error: str, said: Sequence[str]) -> str:
-    return "\n".join(["the nodes' image cannot be built: " + error.strip(), *list(filter(None, said))[-5:]])
+def _unbuilt(error: object, said: Sequence[str]) -> EnvironmentFailure:
+    why = str(getattr(error, "explanation", None) or error).strip()
+    what = "\n".join([f"the nodes' image cannot be built: {why}", *list(filter(None, said))[-5:]])
+    return EnvironmentFailure(what, where=base(), hint=_HINT)
 
 
 def _context(layers: Sequence[tuple[str, Mapping[str, Path]]]) -> io.BytesIO:

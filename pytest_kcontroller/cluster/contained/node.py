@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ from pytest_kcontroller.cluster.contained.room import NODES, OWN_PYTHON, Room
 from pytest_kcontroller.cluster.docker.contained_process import ContainedProcess
 from pytest_kcontroller.cluster.docker.containers import ContainerSpec
 from pytest_kcontroller.cluster.misuse import not_running
-from pytest_kcontroller.cluster.process.node import Child, NodeProcess, SupervisedNode
+from pytest_kcontroller.cluster.process.node import POLL_S, STOP_S, Child, NodeProcess, SupervisedNode
 from pytest_kcontroller.cluster.system.node import ProgramNode
+from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.node.settings import NodeSettings
 
 LACKING = b"No module named"
@@ -132,11 +134,35 @@ class ContainedProgram(InContainer, ProgramNode):
             return
         if self.pid is None:
             raise not_running(self.node, f"get {number.name}")
-        for process in self.processes():
-            with contextlib.suppress(psutil.NoSuchProcess):
-                process.send_signal(number)
+        _send(number, self.processes())
+
+    async def _until_stopped(self, stopped: bool) -> None:
+        await super()._until_stopped(stopped)
+        if stopped:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(scaled(STOP_S)):
+                    await self._stop_forks()
+
+    async def _stop_forks(self) -> None:
+        """What was being forked while the others got the signal has not got it: they are looked for again until there is
+        nobody who was not seen to stand still before, so that none of them can have forked since."""
+        still = set[int]()
+        while True:
+            found = self.processes()
+            if still.issuperset(process.pid for process in found):
+                return
+            going = [process for process in found if state_of(process.pid) == "S"]
+            _send(signal.SIGSTOP, going)
+            still = {process.pid for process in found if process not in going}
+            await asyncio.sleep(POLL_S)
 
     def state(self) -> str | None:
         """Of the program itself."""
         states = [state_of(process.pid) for process in self.processes()[1:2]]
         return states[0] if states and states[0] else super().state()
+
+
+def _send(number: signal.Signals, processes: Iterable[psutil.Process]) -> None:
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.send_signal(number)

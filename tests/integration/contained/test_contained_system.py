@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from kcontroller_chaos.history.read import read_history
 from kcontroller_chaos.history.transactions import ZkTxn
-from pytest_kcontroller.cluster.contained.image import node_image
-from pytest_kcontroller.cluster.docker.containers import engine
+from kcontroller_chaos.znode_invariants import exists_after_healing, owned_after_healing
+from pytest_kcontroller import KSystems
+from pytest_kcontroller.cluster.children.processes import session_id
+from pytest_kcontroller.cluster.contained.image import BASE_VARIABLE, base, image_name, node_image
+from pytest_kcontroller.cluster.docker.containers import SESSION_LABEL, engine
 from pytest_kcontroller.model.history import FaultAsked, ProcessExited
 from tests.integration.chaos.test_campaign_run import campaign, only_run, verdicts
 from tests.integration.system.test_system_campaign import ELECT, believed_by_both_us
@@ -29,7 +34,7 @@ session_timeout_ms = 1000
 
 [system]
 image = "{image}"
-command = "{{zk}} {{id}} {{session_timeout_ms}}"
+command = "/srv/elect.py {{zk}} {{id}} {{session_timeout_ms}}"
 env = {{ PEERS = "{{peers}}" }}
 ready = "znode:/my/members/{{id}}"
 
@@ -67,11 +72,27 @@ duration_s = 0.1
 DOCKERFILE = """\
 FROM {base}
 COPY elect.py /srv/elect.py
-ENTRYPOINT ["python3", "/srv/elect.py"]
+ENTRYPOINT ["python3"]
+"""
+LEADER = "/my/leader"
+FORKING = """
+import os, runpy, signal, time
+
+if os.fork() == 0:  # one that works by forking, as a shell or a web server does; they stay when it is held up
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    workers = []
+    while True:
+        workers.append(os.fork())
+        if workers[-1] == 0:
+            signal.pause()
+        if len(workers) > 20:
+            os.kill(workers.pop(0), signal.SIGKILL)
+        time.sleep(0.002)
+runpy.run_path("/srv/elect.py", run_name="__main__")
 """
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def image(in_containers: str) -> Iterator[str]:
     """As somebody has built theirs; kazoo is in ours."""
     context, name = io.BytesIO(), f"kcontroller-elect:{os.getpid()}"
@@ -101,3 +122,47 @@ def test_faults_hit_containers_of_another_image(image: str, in_containers: str, 
     exited, *_ = history.of(ProcessExited)
     assert exited["status"] == -15, "it has no word for SIGTERM, and had it all the same, though it is alone there"
     assert any(event["type"] == "close-session" for event in history.of(ZkTxn))
+
+
+def test_a_base_that_was_built_anew_has_another_image(in_containers: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    names, called = list[str](), f"kcontroller-base:{os.getpid()}"
+    first = base()
+    monkeypatch.setenv(BASE_VARIABLE, called)
+    with engine() as client:
+        for built in (first, in_containers):
+            client.images.get(built).tag(called)
+            names.append(image_name(client, ()))
+        client.images.remove(called)
+    assert len(set(names)) == 2
+
+
+def states(node: int) -> set[str]:
+    """Of all that runs in the node's container."""
+    with engine() as client:
+        mine = {"label": f"{SESSION_LABEL}={session_id()}", "name": f"kcontroller-node-{node}-"}
+        (container,) = client.containers.list(filters=mine)
+        first = psutil.Process(container.attrs["State"]["Pid"])
+    found = set[str]()
+    for process in (first, *first.children(recursive=True)):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            found.add(process.status())
+    return found
+
+
+def test_a_fixture_has_it_as_nodes_and_holds_up_what_they_fork(kc_system: KSystems, image: str) -> None:
+    command = ["-c", FORKING, "{zk}", "{id}", "{session_timeout_ms}"]
+    system = kc_system(command, image=image, nodes=2, ready="znode:/my/members/{id}", session_timeout_ms=1000)
+    first = system.wait_for_owner(LEADER)
+    system.wait_until_said(first, leads=LEADER)
+
+    system.pause(first)
+    assert states(first) == {psutil.STATUS_STOPPED}
+    second = system.wait_for_owner(LEADER, other_than=first)
+    system.resume(first)
+    system.wait_until_said(first, follows=LEADER)
+
+    with system.chaos.fault("disconnect", target=f"owner-of:{LEADER}") as alone:
+        assert alone.nodes == (second,)
+        system.wait_for_owner(LEADER, other_than=second)
+    system.wait_until_ready()
+    system.check(owned_after_healing(LEADER), exists_after_healing("/my/members/*", count=2))
