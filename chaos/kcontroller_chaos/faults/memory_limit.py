@@ -58,7 +58,11 @@ duration_s = 3
             raise EnvironmentFailure(f"node {on.node}, which had {self.mb} MB, may have {found[0] // MB} MB again")
 
     async def heal(self, on: Injection) -> None:
-        if on.node in on.cluster.running:
-            await on.cluster.capability(CONTAINERS).limit_memory(on.node, None)
-        else:
-            await on.cluster.restart(on.node)
+        """The kernel may have killed it just now, which is seen a moment later."""
+        containers = on.cluster.capability(CONTAINERS)
+        await containers.limit_memory(on.node, None)
+        while on.node in on.cluster.running:
+            if await containers.memory(on.node) is not None:
+                return
+            await on.clock.sleep_us(POLL_US)
+        await on.cluster.restart(on.node)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pytest_kcontroller.cluster.children.processes import state_of
 from pytest_kcontroller.cluster.contained.node import InContainer
 from pytest_kcontroller.cluster.contained.room import NODES, Room
 from pytest_kcontroller.cluster.docker.containers import engine
@@ -67,27 +68,41 @@ class InsideContainers(ABC):
 
     async def limit_memory(self, node: int, limit: int | None) -> None:
         found = self.container(node)
-        if found.pid is not None:
-            wanted = all_there_is() if limit is None else limit
+        if (pid := found.pid) is None:
+            return
+        wanted = all_there_is() if limit is None else limit
+        try:
             await _asked(lambda client: client.api.update_container(found.name, mem_limit=wanted, memswap_limit=wanted))
+        except EnvironmentFailure:
+            if state_of(pid) is not None:  # else it has ended meanwhile
+                raise
 
     async def memory(self, node: int) -> tuple[int, int] | None:
         found = self.container(node)
         if (pid := found.pid) is None:
             return None
         try:
-            groups = Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").split()
-        except OSError:
+            seen = _memory_of(pid)
+            if seen is None:
+                said = await _asked(lambda client: client.api.inspect_container(found.name)["HostConfig"]["Memory"])
+                seen = int(said) or 1 << 63, 0
+        except (EnvironmentFailure, OSError):
+            if state_of(pid) is not None:
+                raise
             return None
-        for group in groups:
-            _, tree, path = group.split(":", 2)
-            if tree in MEMORY:
-                files = [CGROUPS / tree / path.lstrip("/") / name for name in MEMORY[tree]]
-                if all(file.exists() for file in files):
-                    limit, used = (file.read_text(encoding="utf-8").strip() for file in files)
-                    return (1 << 63 if limit == "max" else int(limit)), int(used)
-        said = await _asked(lambda client: client.api.inspect_container(found.name)["HostConfig"]["Memory"])
-        return int(said) or 1 << 63, 0
+        return None if state_of(pid) is None else seen  # of one that ends, the kernel tells what is no limit of its own
+
+
+def _memory_of(pid: int) -> tuple[int, int] | None:
+    """What `memory` gives, by the kernel; None: its files are not where they are known to be. Raises OSError."""
+    for group in Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines():
+        _, tree, path = group.split(":", 2)
+        if tree in MEMORY:
+            files = [CGROUPS / tree / path.lstrip("/") / name for name in MEMORY[tree]]
+            if all(file.exists() for file in files):
+                limit, used = (file.read_text(encoding="utf-8").strip() for file in files)
+                return (1 << 63 if limit == "max" else int(limit)), int(used)
+    return None
 
 
 async def _asked(work: Callable[[Any], T]) -> T:

@@ -64,8 +64,12 @@ def kcontroller_leader_selectors():
     return [Mine]
 """
 TEST = """
+import os
+import signal
 import socket
+import threading
 
+import psutil
 import pytest
 
 
@@ -96,6 +100,16 @@ def test_a_failover(kcluster, chaos):
         kcluster.check()
     limit.heal()
     alone.heal()
+    kcluster.wait_until_converged()
+    limit = chaos.inject("memory_limit", mb=64, target="node:0")
+    limit.observed()
+    node = kcluster.backend.run.cluster.process(0)
+    killed, (guard,) = node.pid, [p for p in psutil.Process().children() if node.name in " ".join(p.cmdline())]
+    guard.suspend()  # nobody sees the end of the node before the healing has begun
+    os.kill(killed, signal.SIGKILL)
+    threading.Timer(1, guard.resume).start()
+    limit.heal()
+    assert node.pid not in (None, killed)
     kcluster.wait_until_converged()
     kcluster.check()
 """
