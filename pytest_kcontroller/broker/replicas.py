@@ -88,6 +88,11 @@ class Replicas:
         return tuple(self._hosted[tp] for tp in sorted(self._hosted))
 
     @property
+    def partitions(self) -> tuple[TopicPartition, ...]:
+        """Of what is hosted, in the order in which it came."""
+        return tuple(self._hosted)
+
+    @property
     def led(self) -> int:
         """How many partitions this broker leads."""
         return len(self._led)

@@ -148,14 +148,22 @@ class Clocks(Protocol):
 
 
 class Disks(Protocol):
-    """What a node keeps, whichever process it is; to be touched while there is none."""
+    """What a node keeps, whichever process it is."""
 
     def files(self, node: int) -> Mapping[str, int]:
         """Name -> bytes, as they are on its disk now."""
         ...
 
     def wipe(self, node: int) -> None:
-        """It has a new, empty one."""
+        """It has a new, empty one; to be called while the node has no process."""
+        ...
+
+    def fail_disk(self, node: int) -> None:
+        """Nothing can be read or written there from now on, whether its process runs or not."""
+        ...
+
+    def mend_disk(self, node: int) -> None:
+        """It works again, has room, and has all that it had; does nothing to one that does."""
         ...
 
 
@@ -164,6 +172,10 @@ class Powers(Protocol):
 
     def take_back_write(self, node: int, *, torn: bool) -> str | None:
         """A power failure on a disk that lied: see sim/disk.py. Which file; None: nothing was ever written."""
+        ...
+
+    def fill_disk(self, node: int) -> None:
+        """There is no room for a write, until it is mended (Disks)."""
         ...
 
     def delay_removal(self, delay_ms: int) -> None:
@@ -227,7 +239,8 @@ PEERS: Capability[Peers] = Capability("links between nodes", "nodes reach each o
 CLOCKS: Capability[Clocks] = Capability("clocks of their own", "what time it is for a node is set for it alone")
 DISKS: Capability[Disks] = Capability("disks of its nodes", "what a node keeps is looked at, and taken from it")
 POWERS: Capability[Powers] = Capability(
-    "powers of a simulator", "a disk loses what it has kept, ZooKeeper removes ephemerals late, or lags behind"
+    "powers of a simulator",
+    "a disk is full, or loses what it has kept, ZooKeeper removes ephemerals late, or lags behind",
 )
 ZOOKEEPER_BYTES: Capability[ZooKeeperBytes] = Capability(
     "bytes on the links to ZooKeeper", "they are slow, cut into pieces, or counted"

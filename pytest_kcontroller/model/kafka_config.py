@@ -115,6 +115,12 @@ CONTROLLED_SHUTDOWN_BACKOFF_MS = KafkaSetting(
     help="how long it waits in between",
     readers=("broker.shutdown",),
 )
+REPLICA_CHECKPOINT_INTERVAL_MS = KafkaSetting(
+    name="replica.high.watermark.checkpoint.interval.ms",
+    default=5000,
+    help="how often a node writes down what it hosts, and so how soon it finds out that its disk is full or has failed",
+    readers=("node.main",),
+)
 CONTROLLER_SOCKET_TIMEOUT_MS = KafkaSetting(
     name="controller.socket.timeout.ms",
     default=30_000,
@@ -140,6 +146,7 @@ KAFKA_CONFIG: tuple[KafkaSetting[Any], ...] = (
     CONTROLLED_SHUTDOWN,
     CONTROLLED_SHUTDOWN_TRIES,
     CONTROLLED_SHUTDOWN_BACKOFF_MS,
+    REPLICA_CHECKPOINT_INTERVAL_MS,
     CONTROLLER_SOCKET_TIMEOUT_MS,
     ZOOKEEPER_CONNECTION_TIMEOUT_MS,
 )

@@ -16,6 +16,7 @@ from typing import Any
 from pytest_kcontroller.broker.broker import BrokerHalf
 from pytest_kcontroller.broker.clients.side import ClientSide
 from pytest_kcontroller.broker.handlers import OLDEST
+from pytest_kcontroller.broker.log_dir import LogDir, LogDirFailedError
 from pytest_kcontroller.broker.registration import prepare_cluster, register
 from pytest_kcontroller.broker.shutdown import ShutdownLimits
 from pytest_kcontroller.controller.controller import Controller
@@ -30,7 +31,11 @@ from pytest_kcontroller.model.history import (
     StrategyBadAnswer,
     ZkState,
 )
-from pytest_kcontroller.model.kafka_config import CONTROLLER_SOCKET_TIMEOUT_MS, ZOOKEEPER_CONNECTION_TIMEOUT_MS
+from pytest_kcontroller.model.kafka_config import (
+    CONTROLLER_SOCKET_TIMEOUT_MS,
+    REPLICA_CHECKPOINT_INTERVAL_MS,
+    ZOOKEEPER_CONNECTION_TIMEOUT_MS,
+)
 from pytest_kcontroller.node.control import NodeReport
 from pytest_kcontroller.node.requests import with_faults
 from pytest_kcontroller.node.settings import NodeSettings
@@ -80,8 +85,9 @@ class Node:
             plugin_limit_s=settings.plugin_limit_s,
         )
         self._clients = self._broker.clients = self._client_side(plugins)
+        self._log_dir = LogDir(runtime.disk, runtime.record)
         self._limits = ShutdownLimits.of(settings.config)
-        self._stopping = False
+        self._stopping = self._halted = False
         self._farewell: asyncio.Timeout | None = None
         """The time that is left for a controlled shutdown, while there is one."""
         self._start_limit_s = ZOOKEEPER_CONNECTION_TIMEOUT_MS.of(settings.config) / 1000
@@ -120,12 +126,14 @@ class Node:
         try:
             await self.run(ready)
         finally:
-            self._runtime.record(NodeStopping(node=self._settings.node_id, pid=pid))
+            if not self._halted:
+                self._runtime.record(NodeStopping(node=self._settings.node_id, pid=pid))
 
     async def run(self, ready: Callable[[Address], None]) -> None:
         """Until it is cancelled: then everything ends and the session is closed. See `stop` for an orderly end.
 
-        `ready` is called once, when the broker is registered. Raises UsageError and EnvironmentFailure at the start.
+        `ready` is called once, when the broker is registered. Raises UsageError and EnvironmentFailure at the start, and
+        LogDirFailedError at any time: then the session is left alone, as by a process that is killed.
         """
         try:
             async with asyncio.timeout(self._start_limit_s):
@@ -142,6 +150,7 @@ class Node:
                 async with Nursery() as tasks:
                     tasks.start(self._broker.run(), name="broker")
                     tasks.start(self._controller.run(), name="controller")
+                    tasks.start(self._keep(), name="log dir")
                     try:
                         await self._sessions(store, ready)
                     except asyncio.CancelledError:
@@ -149,8 +158,12 @@ class Node:
                         raise
             finally:
                 await listening.close()
+        except LogDirFailedError:
+            self._halted = True
+            raise
         finally:
-            await self._close()
+            if not self._halted:
+                await self._close()
 
     def stop(self, life: asyncio.Task[Any], *, controlled: bool = True) -> None:
         """Ends `life`, the task that runs this node: `controlled`, the controller is asked for a controlled shutdown first.
@@ -199,8 +212,8 @@ class Node:
         while True:
             try:
                 self._phase = "registering"
-                disk, rng, node = self._runtime.disk, self._runtime.rng, self._settings.node_id
-                self._clients.cluster_id = await prepare_cluster(store, disk, rng, node)
+                rng, node = self._runtime.rng, self._settings.node_id
+                self._clients.cluster_id = await prepare_cluster(store, self._log_dir, rng, node)
                 epoch = await self._register(store, previous)
                 self._clients.store = store
                 self._broker.registered(epoch)
@@ -219,6 +232,12 @@ class Node:
             previous = store.session.session_id
             self._phase = "connecting"
             store = await self._open()
+
+    async def _keep(self) -> None:
+        """What the broker writes down, from its first registration on."""
+        await self._registered.wait()
+        every_us = REPLICA_CHECKPOINT_INTERVAL_MS.of(self._settings.config) * 1000
+        await self._log_dir.keep(self._broker.state.replicas, self._runtime.clock, every_us)
 
     async def _open(self) -> Store:
         """A new session and its store. What its predecessor still says is not listened to any more."""

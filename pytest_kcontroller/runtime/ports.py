@@ -89,7 +89,7 @@ class Transport(Protocol):
 
 
 class Disk(Protocol):
-    """A node's own directory; names are relative, with `/`."""
+    """A node's own directory; names are relative, with `/`. What fails raises OSError."""
 
     def read(self, name: str) -> bytes | None:
         """None if there is no such file."""

@@ -189,9 +189,13 @@ class DirectoryDisk:
 
     def write(self, name: str, data: bytes) -> None:
         path = self._root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(path.name + ".part")
-        with part.open("wb") as file:
+        try:
+            file = part.open("wb")
+        except FileNotFoundError:  # it is the first one there
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = part.open("wb")
+        with file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

@@ -2,9 +2,14 @@
 
 A good disk keeps what `write` was told. A disk that *caches* says so too, but keeps the newest writes in a cache until
 `sync`: a power failure loses them, or tears the last one. Who calls the faults kills the process at the same instant.
+One that is *full* takes no write, one that has *failed* gives nothing back either, until it is mended: then all that it had
+is there.
 """
 
 from __future__ import annotations
+
+import errno
+import os
 
 from pytest_kcontroller.runtime.ports import Rng
 
@@ -18,8 +23,11 @@ class SimDisk:
         self._synced: dict[str, bytes] = {}
         self._cached: list[tuple[str, bytes]] = []
         self._caching = False
-        self._newest: tuple[str, bytes | None, bytes] | None = None
-        """The last write that a good disk was told: its name, what was there before, and what is there now."""
+        self._replaced: dict[str, bytes | None] = {}
+        """Name -> what was there before the last write to it that a good disk was told, of those that changed its length: a
+        file that is written anew and again as it was has lost nothing that could be seen."""
+        self._error: int | None = None
+        """What is wrong with it, as an errno."""
 
     @property
     def files(self) -> dict[str, int]:
@@ -30,16 +38,30 @@ class SimDisk:
         """As a new disk."""
         self._synced.clear()
         self._cached.clear()
-        self._newest = None
+        self._replaced.clear()
+        self.mend()
+
+    def fill(self) -> None:
+        """From now on there is no room for any write; what is there can be read."""
+        self._error = errno.ENOSPC
+
+    def fail(self) -> None:
+        """From now on nothing can be read or written."""
+        self._error = errno.EIO
+
+    def mend(self) -> None:
+        self._error = None
 
     def take_back(self, *, torn: bool) -> str | None:
-        """A power failure on a disk that had lied: its last write had not become durable, or `torn`, only its first bytes.
+        """A power failure on a disk that had lied: the last write to one of its files, which is drawn, had not become
+        durable, or `torn`, only its first bytes.
 
         Returns its name; None: there was none.
         """
-        if self._newest is None:
+        if not self._replaced:
             return None
-        (name, before, data), self._newest = self._newest, None
+        name = self._random.choice(sorted(self._replaced))
+        before, data = self._replaced.pop(name), self._synced[name]
         if torn:
             self._synced[name] = data[: self._random.randrange(len(data))] if data else b""
         elif before is None:
@@ -48,17 +70,26 @@ class SimDisk:
             self._synced[name] = before
         return name
 
+    def _refuse(self, name: str) -> None:
+        if self._error is not None:
+            raise OSError(self._error, os.strerror(self._error), name)
+
     def read(self, name: str) -> bytes | None:
+        if self._error == errno.EIO:
+            self._refuse(name)
         for written, data in reversed(self._cached):
             if written == name:
                 return data
         return self._synced.get(name)
 
     def write(self, name: str, data: bytes) -> None:
+        self._refuse(name)
         if self._caching:
             self._cached.append((name, bytes(data)))
         else:
-            self._newest = (name, self._synced.get(name), bytes(data))
+            before = self._synced.get(name)
+            if before is None or len(before) != len(data):
+                self._replaced[name] = before
             self._synced[name] = bytes(data)
 
     @property

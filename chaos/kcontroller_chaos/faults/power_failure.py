@@ -13,7 +13,8 @@ from pytest_kcontroller.errors import EnvironmentFailure, StartError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PowerFailure(Down):
-    """SIGKILL to the node's process, and its newest write to the disk, although acknowledged, is not there or in pieces."""
+    """SIGKILL to the node's process, and the newest write to one of its files, although acknowledged, is not there or in
+    pieces."""
 
     kind = "power_failure"
     example = """\

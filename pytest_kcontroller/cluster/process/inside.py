@@ -73,3 +73,9 @@ class NodesInside(ABC):
 
     def wipe(self, node: int) -> None:
         self.process(node).wipe()
+
+    def fail_disk(self, node: int) -> None:
+        self.process(node).fail_disk()
+
+    def mend_disk(self, node: int) -> None:
+        self.process(node).mend_disk()

@@ -209,6 +209,25 @@ class SupervisedNode(ABC):
             else:
                 path.unlink()
 
+    @property
+    def _aside(self) -> Path:
+        """Where `data` is while its disk has failed."""
+        return self.data.with_name(f"{self.data.name}.aside")
+
+    def fail_disk(self) -> None:
+        """A file stands where the directory was, as in Kafka's own tests (TestUtils.causeLogDirFailure): whoever looks for
+        something below it gets an error of the kernel's. Raises EnvironmentFailure: it has failed already."""
+        if self._aside.exists():
+            raise EnvironmentFailure(f"the disk of node {self.node} has failed already", where=str(self.data))
+        self.data.mkdir(parents=True, exist_ok=True)
+        self.data.rename(self._aside)
+        self.data.touch()
+
+    def mend_disk(self) -> None:
+        if self._aside.exists():
+            self.data.unlink(missing_ok=True)
+            self._aside.rename(self.data)
+
     # --- signals
 
     async def kill(self, timeout_s: float) -> int:
@@ -307,7 +326,12 @@ class NodeProcess(SupervisedNode):
     ) -> None:
         start_s = START_S + settings.session_timeout_ms / 1000
         super().__init__(settings.node_id, run, work, exited, start_s=start_s, cleanup=cleanup)
-        self._settings = replace(settings, directory=str(work), control=str(work / "control"))
+        self._settings = replace(settings, directory=str(self.data), control=str(work / "control"))
+
+    @property
+    def data(self) -> Path:
+        """Apart from its control socket."""
+        return self._work / "data"
 
     @property
     def links(self) -> Mapping[str, str]:

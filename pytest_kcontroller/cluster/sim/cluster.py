@@ -243,6 +243,15 @@ class SimCluster(ObservedCluster):
     def wipe(self, node: int) -> None:
         self._world.disk(self._node(node).machine).wipe()
 
+    def fail_disk(self, node: int) -> None:
+        self._world.disk(self._node(node).machine).fail()
+
+    def mend_disk(self, node: int) -> None:
+        self._world.disk(self._node(node).machine).mend()
+
+    def fill_disk(self, node: int) -> None:
+        self._world.disk(self._node(node).machine).fill()
+
     def take_back_write(self, node: int, *, torn: bool) -> str | None:
         return self._world.disk(self._node(node).machine).take_back(torn=torn)
 

@@ -11,7 +11,7 @@ from pytest_kcontroller.cluster.capabilities import NodeStatus
 from pytest_kcontroller.cluster.contract import NodeSession
 from pytest_kcontroller.cluster.misuse import not_running
 from pytest_kcontroller.cluster.observed import status_of
-from pytest_kcontroller.errors import EnvironmentFailure
+from pytest_kcontroller.errors import EnvironmentFailure, KControllerError
 from pytest_kcontroller.model.toxics import STREAMS, Toxic
 from pytest_kcontroller.node.main import Node
 from pytest_kcontroller.node.settings import NodeSettings
@@ -21,7 +21,6 @@ from pytest_kcontroller.sim.world import World
 from pytest_kcontroller.sim.zookeeper.link import Connection, ZkLink
 
 SIGKILLED = -9
-FAILED = 1
 
 
 class SimNode:
@@ -88,9 +87,10 @@ class SimNode:
         self._life.add_done_callback(self._ended)
 
     def _ended(self, life: asyncio.Task[None]) -> None:
-        """The process ends with its main task."""
+        """The process ends with its main task, and the status that a real one has then (node/process.py)."""
         failed = None if life.cancelled() else life.exception()
-        self._end(FAILED if failed is not None else 0)
+        known = failed if isinstance(failed, KControllerError) else KControllerError
+        self._end(0 if failed is None else known.exit_status)
 
     def _end(self, status: int) -> None:
         assert self._loop is not None

@@ -10,6 +10,7 @@ from pytest_kcontroller.model.history.broker import (
     BrokerBecomeLeader,
     BrokerControlledShutdown,
     BrokerIsrChanged,
+    BrokerLogDirFailed,
     BrokerStopReplica,
 )
 from pytest_kcontroller.model.history.controller import (
@@ -86,6 +87,7 @@ __all__ = [
     "BrokerBecomeLeader",
     "BrokerControlledShutdown",
     "BrokerIsrChanged",
+    "BrokerLogDirFailed",
     "BrokerStopReplica",
     "ClockStepped",
     "ControllerControlledShutdown",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pytest_kcontroller.model.history.event import NOWHERE, About, Batch, Focus, HistoryEvent, Rank, event
-from pytest_kcontroller.model.history.fields import BrokerEpoch, Columns, Epoch
+from pytest_kcontroller.model.history.fields import BrokerEpoch, Columns, Epoch, Why
 from pytest_kcontroller.model.text import in_words
 
 
@@ -94,3 +94,14 @@ class BrokerControlledShutdown(HistoryEvent):
         return f"it is about to stop without a controlled shutdown ({in_words(self.why)}); it still leads " + in_words(
             self.remaining
         )
+
+
+@event
+class BrokerLogDirFailed(HistoryEvent):
+    """Its log directory cannot be written, or read; there is no other one, so it halts."""
+
+    kind = "broker.log-dir-failed"
+    text = "its log directory has failed, and there is no other one: {why} ({file})"
+    file: Annotated[str, About("a file in the node's own directory")]
+    code: Annotated[str, About("the error's name in C: `ENOSPC`, `EIO`, ...; empty: it has none")]
+    why: Why

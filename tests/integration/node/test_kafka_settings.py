@@ -116,6 +116,23 @@ async def seconds_until_a_start_is_given_up(cluster: SimCluster, world: World) -
     return given_up.value.seconds
 
 
+async def seconds_until_a_full_disk_is_noticed(cluster: SimCluster, world: World) -> float:
+    """From the registration of a node that has started on it, which needs no room, to its end."""
+    first, _ = await two_followers(cluster)
+    await cluster.kill(first)
+    cluster.fill_disk(first)
+    await cluster.restart(first)
+    began_us = world.clock.now_us()
+
+    async def check() -> str | None:
+        return "it runs" if first in cluster.running else None
+
+    await cluster.wait_until("it halts", check, timeout_s=10)
+    (said,) = (event for event in world.events if event["kind"] == "broker.log-dir-failed")
+    assert (said["writer"], said["code"]) == (f"node-{first}.2", "ENOSPC")
+    return (int(said["t_us"]) - began_us) / 1e6
+
+
 async def shape_of_a_new_topic(cluster: SimCluster, world: World) -> tuple[int, int]:
     """Partitions and replicas of a topic that a client creates without saying how many."""
     controller = await cluster.controller()
@@ -176,6 +193,12 @@ def test_the_wait_for_a_first_session(tmp_path: Path) -> None:
     config = {"zookeeper.connection.timeout.ms": 700}
     assert in_world(tmp_path, config, seconds_until_a_start_is_given_up) == pytest.approx(0.7, abs=0.1)
     assert in_world(tmp_path, {}, seconds_until_a_start_is_given_up) == pytest.approx(18, abs=0.1)
+
+
+def test_the_interval_of_checkpoints(tmp_path: Path) -> None:
+    config = {"replica.high.watermark.checkpoint.interval.ms": 700}
+    assert in_world(tmp_path, config, seconds_until_a_full_disk_is_noticed) == pytest.approx(0.7, abs=0.1)
+    assert in_world(tmp_path, {}, seconds_until_a_full_disk_is_noticed) == pytest.approx(5, abs=0.1)
 
 
 def test_deletion_can_be_switched_off(tmp_path: Path) -> None:

@@ -279,7 +279,7 @@ def test_a_bad_start_is_one_sentence(tmp_path: Path) -> None:
         taken = await _ended(tmp_path, node_id=1, zookeeper=address, listen=status["address"])
         assert taken[0] == 6
         assert taken[1].startswith(f"node: setting `listen`: cannot listen on {status['address']}: ")
-        foreign = await _ended(tmp_path, node_id=1, zookeeper=address, directory=str(tmp_path / "n0"))
+        foreign = await _ended(tmp_path, node_id=1, zookeeper=address, directory=str(node.data))
         assert foreign[0] == 2
         assert "belongs to the broker 0, not to 1" in foreign[1]
         twin = await _ended(tmp_path, node_id=0, zookeeper=address, session_timeout_ms=500)

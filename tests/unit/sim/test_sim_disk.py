@@ -47,6 +47,37 @@ def test_a_good_disk_loses_nothing_and_tears_nothing() -> None:
     assert disk.read("a") == b"1"
 
 
+def test_a_full_disk_takes_no_write_a_failed_one_gives_nothing_back_and_both_have_all_when_mended() -> None:
+    disk = SimDisk(NamedRng(1), "node-1")
+    disk.write("a", b"1")
+    disk.fill()
+    with pytest.raises(OSError, match="No space left on device: 'a'"):
+        disk.write("a", b"2")
+    assert disk.read("a") == b"1"
+    disk.fail()
+    for used in (lambda: disk.write("a", b"2"), lambda: disk.read("a")):
+        with pytest.raises(OSError, match="Input/output error: 'a'"):
+            used()
+    disk.mend()
+    assert disk.read("a") == b"1"
+    disk.write("a", b"2")
+    assert disk.read("a") == b"2"
+
+
+def test_a_power_failure_takes_back_the_newest_write_to_any_file_that_shows_it() -> None:
+    def after(seed: int, *, torn: bool) -> tuple[str | None, bytes | None, bytes | None]:
+        disk = SimDisk(NamedRng(seed), "node-1")
+        for name, data in (("a", b"1"), ("a", b"12"), ("b", b"long"), ("a", b"34"), ("b", b"long")):
+            disk.write(name, data)
+        return disk.take_back(torn=torn), disk.read("a"), disk.read("b")
+
+    assert {after(seed, torn=False) for seed in range(20)} == {("a", b"1", b"long"), ("b", b"34", None)}
+    torn = {after(seed, torn=True) for seed in range(60)}
+    assert {a for name, a, b in torn if name == "a" and b == b"long"} == {b"", b"3"}
+    assert {b for name, a, b in torn if name == "b" and a == b"34"} == {b"", b"l", b"lo", b"lon"}
+    assert SimDisk(NamedRng(1), "node-1").take_back(torn=True) is None
+
+
 def test_cached_writes_are_read_and_kept_by_sync() -> None:
     disk = caching(1)
     disk.write("0", b"newer")
