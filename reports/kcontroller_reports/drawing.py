@@ -66,6 +66,8 @@ _KNOWN_KINDS: Final = (
     "lagging_follower",
     "disconnect",
     "memory_limit",
+    "log_dir_failure",
+    "disk_full",
 )
 
 _STAND_INS: Final = {

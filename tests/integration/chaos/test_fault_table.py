@@ -21,7 +21,7 @@ SERVERS = ("zookeeper_kill_leader", "zookeeper_lose_quorum", "zookeeper_pause", 
 POWERS = ("power_failure:lost", "power_failure:torn")
 HOLES = {
     "sim": (*sorted([*(f"{kind}:zookeeper" for kind in BYTES), *CONTAINED]), *SERVERS),
-    "process": ("disconnect", "lagging_follower", "late_ephemerals", "memory_limit", *POWERS),
+    "process": ("disconnect", "disk_full", "lagging_follower", "late_ephemerals", "memory_limit", *POWERS),
 }
 
 

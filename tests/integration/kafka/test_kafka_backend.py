@@ -17,7 +17,7 @@ from pytest_kcontroller.errors import NotOnThisBackend
 
 
 @pytest.mark.kcontroller(nodes=3)
-def test_a_failover(kcluster, kafka_release):
+def test_a_failover(kcluster, kafka_release, chaos):
     kcluster.create_topic("orders", partitions=3, replication_factor=3)
     kcluster.wait_until_converged()
     first = kcluster.controller
@@ -34,6 +34,9 @@ def test_a_failover(kcluster, kafka_release):
     kcluster.restart(second)
     new = kcluster.add_node()
     kcluster.create_topic("more", assignment={0: (new, 0)})
+    kcluster.wait_until_converged()
+    with chaos.fault("log_dir_failure", target=f"node:{new}") as fault:  # the only one that it has: it halts
+        assert fault.observed()["status"] == 1
     kcluster.wait_until_converged()
     kcluster.check()
 

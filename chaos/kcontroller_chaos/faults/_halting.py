@@ -1,0 +1,47 @@
+"""What the faults share by which a broker loses its only log directory: it finds out by itself, and halts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kcontroller_chaos.faults._processes import Down, ended_with
+from kcontroller_chaos.feed import writer_is
+from kcontroller_chaos.injection import PROCESS, SESSION, TASKS, Evidence, Injection
+from pytest_kcontroller.cluster.capabilities import BROKERS, DISKS, REPORTS, Capability
+from pytest_kcontroller.model.history import BrokerLogDirFailed
+
+HALTED = 1
+"""Kafka's status: Exit.halt(1)."""
+NOTICED_S = 8.0
+"""A broker writes something every five seconds (replica.high.watermark.checkpoint.interval.ms)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Halting(Down):
+    """Healing mends the disk, and starts the node again on what was there before."""
+
+    ends_session = ends_process = True
+    exit_statuses = (HALTED,)
+    claims = (PROCESS, SESSION, TASKS)
+    needs: ClassVar[tuple[Capability[object], ...]] = (BROKERS, DISKS)
+
+    async def observe(self, on: Injection) -> Evidence:
+        """The node's own record of the error that it got; the supervisor saw the process end by itself, and ZooKeeper gave
+        up the session that nobody closed."""
+        found: dict[str, Any] = {}
+        if on.cluster.has(REPORTS):
+            said = await on.feed.wait(
+                lambda e: e["kind"] == BrokerLogDirFailed.kind and writer_is(e["writer"], on.node), since=on.since
+            )
+            found = {"code": said["code"], "file": said["file"]}
+        ended = await ended_with(on, HALTED)
+        return {**found, "status": HALTED, "exited_us": ended["t_us"], **await on.wait_closed(by_client=False)}
+
+    async def heal(self, on: Injection) -> None:
+        on.cluster.capability(DISKS).mend_disk(on.node)
+        if on.node not in on.cluster.running:
+            await on.cluster.restart(on.node)
+
+    def within_s(self, on: Injection) -> float:
+        return NOTICED_S + 2 * on.cluster.session_timeout_ms / 1000
