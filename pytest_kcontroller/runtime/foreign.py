@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from pytest_kcontroller.runtime.starvation import STARVED, starved_s
+from pytest_kcontroller.runtime.starvation import STARVED, on_core_s, starved_s
 
 T = TypeVar("T")
 
@@ -81,7 +81,15 @@ class OwnThread(Generic[T]):
 
     def starved_s(self) -> float:
         """See starvation."""
-        return starved_s(Path(f"/proc/self/task/{self._thread.native_id}"))
+        return starved_s(self._kernels)
+
+    def on_core_s(self) -> float:
+        """See starvation."""
+        return on_core_s(self._kernels)
+
+    @property
+    def _kernels(self) -> Path:
+        return Path(f"/proc/self/task/{self._thread.native_id}")
 
     def give_up(self) -> None:
         """Ends what the thread does as soon as it is in Python's hands."""
@@ -193,7 +201,8 @@ def freed_when_held_up(limit_s: float) -> Iterator[None]:
             heard = threading.Event()
             with contextlib.suppress(RuntimeError):  # the loop is closed: it is over at this moment
                 loop.call_soon_threadsafe(heard.set)
-            if not any(heard.wait(part_s) or over.is_set() for part_s in parts(limit_s, lambda: starved_s(kernels))):
+            waits = parts(limit_s, lambda: starved_s(kernels), lambda: on_core_s(kernels))
+            if not any(heard.wait(part_s) or over.is_set() for part_s in waits):
                 raise_in(thread)
 
     threading.Thread(target=watch, name="watch over the loop", daemon=True).start()
@@ -203,13 +212,16 @@ def freed_when_held_up(limit_s: float) -> Iterator[None]:
         over.set()
 
 
-def parts(limit_s: float, starved: Callable[[], float]) -> Iterator[float]:
+def parts(limit_s: float, starved: Callable[[], float], on_core: Callable[[], float]) -> Iterator[float]:
     """The limit in parts, each to be waited: time in which a thread had no core (`starved`, in seconds since some moment)
-    is waited for in addition, up to a limit too."""
-    before_s, waited_s, granted_s = starved(), 0.0, limit_s
+    is waited for in addition, up to a limit too, and no longer than until it had one for the whole limit (`on_core`): on a
+    busy machine each part takes longer than it should."""
+    before_s, had_s, waited_s, granted_s = starved(), on_core(), 0.0, limit_s
     while waited_s < granted_s:
         yield limit_s / SLICES
         waited_s += limit_s / SLICES
+        if waited_s >= limit_s and on_core() - had_s >= limit_s:
+            return
         if waited_s >= granted_s:
             granted_s = min(limit_s + starved() - before_s, STARVED * limit_s)
 
@@ -294,7 +306,7 @@ def answer_within(limit_s: float, call: Callable[[], T]) -> T:
     running = OwnThread(partial(without_power, call))
     try:
         running.begin()
-        for part_s in parts(limit_s, running.starved_s):
+        for part_s in parts(limit_s, running.starved_s, running.on_core_s):
             if running.wait(part_s):
                 return running.answer()
     except BaseException:

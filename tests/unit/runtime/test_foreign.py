@@ -95,9 +95,19 @@ def spin() -> None:
 
 def test_time_without_a_core_is_granted_in_addition_and_not_for_ever() -> None:
     starved = iter([3.0, 3.5, 3.5])  # half a second by the end of the limit, nothing more by the end of that
-    assert sum(parts(1.0, lambda: next(starved))) == pytest.approx(1.5, abs=0.1)
-    assert sum(parts(1.0, itertools.count().__next__)) == pytest.approx(STARVED, abs=0.1)
-    assert sum(parts(1.0, lambda: 0.0)) == pytest.approx(1.0, abs=0.1)  # the kernel does not count it
+    assert sum(parts(1.0, lambda: next(starved), nothing)) == pytest.approx(1.5, abs=0.1)
+    assert sum(parts(1.0, itertools.count().__next__, nothing)) == pytest.approx(STARVED, abs=0.1)
+    assert sum(parts(1.0, nothing, nothing)) == pytest.approx(1.0, abs=0.1)  # the kernel does not count it
+
+
+def test_who_had_a_core_for_the_limit_is_granted_nothing_more() -> None:
+    """However long it had none besides: a loop without end would hold up its caller ten times as long."""
+    had = iter([5.0, 5.9, 5.95, 6.0])
+    assert sum(parts(1.0, itertools.count().__next__, lambda: next(had))) == pytest.approx(1.1, abs=0.01)
+
+
+def nothing() -> float:
+    return 0.0
 
 
 @pytest.mark.skipif(not (OURSELVES / "schedstat").exists(), reason="this kernel does not count what threads wait for")
