@@ -111,12 +111,17 @@ def _weight(entry: Mapping[str, Any]) -> tuple[bool, bool]:
 
 def _of_parts(result: RunResult) -> Iterator[str]:
     for name, part in result.details["parts"].items():
-        if part["verdict"] == "environment":
+        if part["verdict"] == "environment" and not _is_the_error(part["detail"], result):
             yield f"not {name}: {part['detail']}"
         elif part["verdict"] == "unknown" and not any(
             entry["verdict"] == "unknown" for entry in result.details["invariants"] if name == "invariants"
         ):
             yield f"unknown: {part['detail']}"
+
+
+def _is_the_error(detail: str, result: RunResult) -> bool:
+    """Whether it has been told, with all that was known of it."""
+    return bool(result.error) and detail.endswith(f": {result.error.partition(chr(10))[0]}")
 
 
 def _of_operations(result: RunResult, verbose: bool) -> Iterator[str]:

@@ -55,6 +55,16 @@ class Nodes(Protocol):
         ...
 
     @property
+    def fallen(self) -> tuple[int, ...]:
+        """Nodes that have ended by themselves, where it is known that nobody has ended them."""
+        ...
+
+    @property
+    def ready_s(self) -> float:
+        """A program of a user's is ready within so long after its start, unscaled; 0: the nodes are ours."""
+        ...
+
+    @property
     def stop_s(self) -> float:
         """A node that gets SIGTERM has ended within so long, unscaled, whatever the controller does: by its `config`."""
         ...

@@ -160,6 +160,16 @@ class ObservedCluster(ABC):
         return self.settings.session_timeout_ms
 
     @property
+    def fallen(self) -> tuple[int, ...]:
+        """See contract.Cluster."""
+        return ()
+
+    @property
+    def ready_s(self) -> float:
+        """See contract.Cluster."""
+        return 0.0
+
+    @property
     def stop_s(self) -> float:
         """See contract.Cluster."""
         limits = ShutdownLimits.of(self.settings.config)

@@ -21,7 +21,15 @@ from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.process.ground import Grounds
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure, WaitTimeoutError
-from pytest_kcontroller.model.history import HistoryEvent, NodeMetadata, NodeReady, ProcessExited, Record, RunFailed
+from pytest_kcontroller.model.history import (
+    FALLEN,
+    HistoryEvent,
+    NodeMetadata,
+    NodeReady,
+    ProcessExited,
+    Record,
+    RunFailed,
+)
 from pytest_kcontroller.runtime.ports import Clock
 from pytest_kcontroller.runtime.real import RunStart
 
@@ -160,11 +168,13 @@ async def record_state(cluster: Cluster, record: Record) -> None:
 
     It is read bit by bit. Of a cluster that has converged it is one moment all the same: a controller may act by its own
     timer meanwhile (auto.leader.rebalance.enable), and then everything is read again once that has settled. Nodes that are
-    no brokers have nothing there that we know: each is ready, or not.
+    no brokers have nothing there that we know: each is ready, or not, or has ended by itself.
     """
     if not cluster.has(BROKERS):
         for node in cluster.running:
             record(NodeReady(node=node, why=await cluster.unready(node) or ""))
+        for node in cluster.fallen:
+            record(NodeReady(node=node, why=FALLEN))
         return
     reports, after = list[HistoryEvent](), await cluster.tree()
     for _ in range(LOOKS):

@@ -33,7 +33,8 @@ def unfit(
 ) -> Wrong | None:
     """The first thing in the file (`table`: as it was read) that the program of the user's cannot have."""
     has = program.offers
-    return next(chain(_ours(table, has), _faults(table, faults, has), _drawn(generator, catalogue, has)), None)
+    found = chain(_ours(table, has), _faults(table, faults, catalogue, has), _drawn(generator, catalogue, has))
+    return next(found, None)
 
 
 def _ours(table: Mapping[str, Any], has: Has) -> Iterator[Wrong]:
@@ -56,11 +57,11 @@ def _ours(table: Mapping[str, Any], has: Has) -> Iterator[Wrong]:
             )
 
 
-def _faults(table: Mapping[str, Any], faults: Sequence[FaultSpec], has: Has) -> Iterator[Wrong]:
+def _faults(table: Mapping[str, Any], faults: Sequence[FaultSpec], catalogue: Catalogue, has: Has) -> Iterator[Wrong]:
     for index, spec in enumerate(faults):
         if (lacking := _lacking(spec.fault.needs, has)) is not None:
             key = "mode" if "mode" in table["faults"][index] else "kind"
-            yield "faults", index, key, *_fault(type(spec.fault), lacking)
+            yield "faults", index, key, *_fault(type(spec.fault), lacking, catalogue, has)
         if not of_programs(spec.target):
             yield "faults", index, "target", f"the target {spec.target!r} is of nodes of ours", TARGETS
         for key, trigger in (("when", spec.when), ("until", spec.until)):
@@ -74,7 +75,7 @@ def _drawn(spec: GeneratorSpec | None, catalogue: Catalogue, has: Has) -> Iterat
         return
     for name in spec.faults:
         if (lacking := _lacking(catalogue.named(name).needs, has)) is not None:
-            yield "generator", 0, "faults", *_fault(catalogue.named(name), lacking)
+            yield "generator", 0, "faults", *_fault(catalogue.named(name), lacking, catalogue, has)
     for name in spec.admin:
         if (lacking := _lacking(ACTIONS[name].needs, has)) is not None:
             yield "generator", 0, "admin", _cannot(f"the action {name}", lacking), "add_node can be asked for"
@@ -92,9 +93,10 @@ def _lacking(needs: tuple[Capability[object], ...], has: Has) -> Capability[obje
     return next((needed for needed in needs if needed not in has), None)
 
 
-def _fault(kind: type[Fault], lacking: Capability[object]) -> tuple[str, str]:
+def _fault(kind: type[Fault], lacking: Capability[object], catalogue: Catalogue, has: Has) -> tuple[str, str]:
     name = f"the fault {kind.kind}:{kind.mode}" if kind.mode else f"the fault {kind.kind}"
-    other = 'another mode (`mode = "zookeeper"`), or another kind'
+    modes = [one for one in catalogue.kinds[kind.kind].classes if _lacking(one.needs, has) is None]
+    other = " or ".join((*(f'`mode = "{one.mode}"`' for one in modes), "another kind"))
     return _cannot(name, lacking), f"{NO_PEERS}; or {other}" if lacking is PEERS else other
 
 

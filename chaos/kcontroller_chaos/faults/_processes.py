@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 
 from kcontroller_chaos.faults import Fault
@@ -9,12 +11,17 @@ from kcontroller_chaos.feed import Event
 from kcontroller_chaos.history.transactions import ZkTxn
 from kcontroller_chaos.injection import Evidence, Injection
 from pytest_kcontroller.cluster.capabilities import BROKERS
-from pytest_kcontroller.errors import EnvironmentFailure
+from pytest_kcontroller.cluster.timing import scaled
+from pytest_kcontroller.errors import EnvironmentFailure, StartError, WaitTimeoutError
 from pytest_kcontroller.model.history import ProcessExited
 
 SIGKILLED = -9
 START_S = 15.0
 """A process that is started has a session within this time, unscaled."""
+READY_S = 15.0
+"""What comes after the healing (`when = "healed:..."`) waits so long, unscaled, for a program of a user's to be ready."""
+AFTER_S = 1.0
+"""Whoever looks whether a process has ended says that it has not, before its whole time is over."""
 POLL_US = 10_000
 
 
@@ -46,9 +53,37 @@ async def ended_by_itself(on: Injection) -> Event:
     word for it, by the signal perhaps."""
     if on.cluster.has(BROKERS):
         return await ended_with(on, 0)
-    return await on.feed.wait(
-        lambda e: e["kind"] == ProcessExited.kind and e["node"] == on.node and e["status"] != SIGKILLED, since=on.since
+    limit_s = scaled(on.cluster.stop_s)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(limit_s):
+            return await on.feed.wait(
+                lambda e: e["kind"] == ProcessExited.kind and e["node"] == on.node and e["status"] != SIGKILLED,
+                since=on.since,
+            )
+    raise EnvironmentFailure(
+        f"node {on.node} has outlived its stop signal: it runs {limit_s:g} s after it",
+        hint="does it handle the signal, and is it the process that gets it (`exec` in a shell)? `stop_s` is its time",
     )
+
+
+async def start_again(on: Injection) -> None:
+    """A node whose process has ended; returns as `wait_ready` does."""
+    if on.cluster.has(BROKERS):
+        await on.cluster.restart(on.node)
+        return
+    await on.cluster.launch(on.node)
+    await wait_ready(on)
+
+
+async def wait_ready(on: Injection) -> None:
+    """Raises StartError. A program of a user's is given time, and no more: that it runs again is the end of the fault.
+    Whether it becomes ready is its own matter, and nodes-stay-up judges that."""
+    if on.cluster.has(BROKERS):
+        await on.cluster.wait_ready(on.node)
+        return
+    with suppress(StartError, WaitTimeoutError, TimeoutError):
+        async with asyncio.timeout(scaled(READY_S)):
+            await on.cluster.wait_ready(on.node)
 
 
 async def session_over(on: Injection) -> Evidence:
@@ -64,7 +99,7 @@ async def session_over(on: Injection) -> Evidence:
 def end_s(on: Injection) -> float:
     """So long it may take, unscaled, until both are seen."""
     expiry_s = 0 if on.cluster.has(BROKERS) else 2 * on.cluster.session_timeout_ms / 1000
-    return on.cluster.stop_s + expiry_s
+    return on.cluster.stop_s + expiry_s + AFTER_S
 
 
 async def next_session(on: Injection) -> Event:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kcontroller_chaos.faults import Fault
-from kcontroller_chaos.faults._processes import SIGKILLED, START_S, ended_with, next_session
+from kcontroller_chaos.faults._processes import SIGKILLED, START_S, ended_with, next_session, start_again, wait_ready
 from kcontroller_chaos.injection import PROCESS, SESSION, TASKS, Evidence, Injection
 from pytest_kcontroller.errors import EnvironmentFailure, StartError
 
@@ -59,12 +59,12 @@ at_s = 2
         """A node that could not register beside its old session, which is gone now, is started once more."""
         try:
             if on.node in on.cluster.running:
-                await on.cluster.wait_ready(on.node)
+                await wait_ready(on)
         except StartError:
             if on.node in on.cluster.running:
                 raise
         if on.node not in on.cluster.running:
-            await on.cluster.restart(on.node)
+            await start_again(on)
 
     def within_s(self, on: Injection) -> float:
         return 2 * on.cluster.session_timeout_ms / 1000 + START_S

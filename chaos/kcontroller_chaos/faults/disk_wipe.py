@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kcontroller_chaos.faults._processes import SIGKILLED, Down, killed
+from kcontroller_chaos.faults._processes import SIGKILLED, Down, killed, start_again
 from kcontroller_chaos.injection import PROCESS, SESSION, TASKS, Evidence, Injection
 from pytest_kcontroller.cluster.capabilities import DISKS
 from pytest_kcontroller.errors import EnvironmentFailure
@@ -42,7 +42,7 @@ duration_s = 1.5
 
     async def heal(self, on: Injection) -> None:
         if on.node not in on.cluster.running:
-            await on.cluster.restart(on.node)
+            await start_again(on)
 
     def within_s(self, on: Injection) -> float:
         return 2 * on.cluster.session_timeout_ms / 1000 + 3

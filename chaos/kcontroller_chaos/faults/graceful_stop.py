@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kcontroller_chaos.faults._processes import SIGKILLED, Down, end_s, ended_by_itself, session_over
+from kcontroller_chaos.faults._processes import SIGKILLED, Down, end_s, ended_by_itself, session_over, start_again
 from kcontroller_chaos.injection import PROCESS, SESSION, TASKS, Evidence, Injection
 
 
@@ -39,7 +39,7 @@ duration_s = 1.5
         """One that has not stopped by now is killed, so that it does not stop later, when nobody starts it again."""
         if on.node in on.cluster.running:
             await on.cluster.kill(on.node)
-        await on.cluster.restart(on.node)
+        await start_again(on)
 
     def within_s(self, on: Injection) -> float:
         return end_s(on)

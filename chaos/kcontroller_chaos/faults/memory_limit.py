@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kcontroller_chaos.faults import Fault, parameter
-from kcontroller_chaos.faults._processes import SIGKILLED
+from kcontroller_chaos.faults._processes import SIGKILLED, start_again
 from kcontroller_chaos.injection import PROCESS, Evidence, Injection
 from pytest_kcontroller.cluster.capabilities import CONTAINERS
 from pytest_kcontroller.errors import EnvironmentFailure
@@ -65,4 +65,4 @@ duration_s = 3
             if await containers.memory(on.node) is not None:
                 return
             await on.clock.sleep_us(POLL_US)
-        await on.cluster.restart(on.node)
+        await start_again(on)

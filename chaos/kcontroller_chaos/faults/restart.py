@@ -7,7 +7,15 @@ import contextlib
 from dataclasses import dataclass
 
 from kcontroller_chaos.faults import Fault
-from kcontroller_chaos.faults._processes import SIGKILLED, START_S, end_s, ended_by_itself, next_session, session_over
+from kcontroller_chaos.faults._processes import (
+    SIGKILLED,
+    START_S,
+    end_s,
+    ended_by_itself,
+    next_session,
+    session_over,
+    wait_ready,
+)
 from kcontroller_chaos.injection import PROCESS, SESSION, TASKS, Evidence, Injection
 from pytest_kcontroller.errors import EnvironmentFailure, KControllerError
 
@@ -41,7 +49,7 @@ at_s = 2
         return {"status": ended["status"], "exited_us": ended["t_us"], **closed, "new_session": begun["session"]}
 
     async def heal(self, on: Injection) -> None:
-        """Waits until it is registered; one that has not stopped by now is killed first."""
+        """Waits until it is registered, or ready; one that has not stopped by now is killed first."""
         for starting in on.kept:
             starting.cancel()
             with contextlib.suppress(asyncio.CancelledError, KControllerError):
@@ -50,7 +58,7 @@ at_s = 2
             await on.cluster.kill(on.node)
         if on.node not in on.cluster.running:
             await on.cluster.launch(on.node)
-        await on.cluster.wait_ready(on.node)
+        await wait_ready(on)
 
     def within_s(self, on: Injection) -> float:
         return end_s(on) + START_S

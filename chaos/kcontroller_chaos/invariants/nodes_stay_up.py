@@ -8,7 +8,10 @@ from kcontroller_chaos.checking import LIVENESS, Verdict
 from kcontroller_chaos.history.read import Event, History
 from kcontroller_chaos.invariants import Invariant
 from pytest_kcontroller.model.history import (
+    FALLEN,
     FaultAsked,
+    FaultHealed,
+    FaultNotHealed,
     NodeReady,
     NodeRespawned,
     ProcessExited,
@@ -44,10 +47,10 @@ class NodesStayUp(Invariant):
             where = f"logs/node-{event['node']}*.log, {event['t_us'] / 1e6:.3f} s into the run"
             witness = {"node": event["node"], "status": event["status"], "t_us": event["t_us"]}
             return Verdict.violated(checks, seen=seen, where=where, witness=witness)
-        last = {event["node"]: event for event in ready}
+        last = {event["node"]: event for event in ready if event["why"] != FALLEN or not _in_a_fault(history, event)}
         if unready := [event for event in last.values() if event["why"]]:
-            seen = "; ".join(f"node {event['node']} is not ready: {event['why']}" for event in unready)
-            where = f"logs/node-{unready[0]['node']}*.log"
+            seen = "; ".join(map(_not_ready, unready))
+            where = ", ".join(f"logs/node-{event['node']}*.log" for event in unready)
             return Verdict.violated(checks, seen=seen, where=where, witness=dict(unready[0]))
         if tree is None:
             return Verdict.of(checks)
@@ -59,11 +62,26 @@ class NodesStayUp(Invariant):
         return Verdict.of(checks)
 
 
+def _in_a_fault(history: History, ready: Event) -> bool:
+    """Whether a fault that may have ended this node is not healed yet, as in the middle of a test."""
+    healed = [event["fault"] for event in history.of(FaultHealed, FaultNotHealed) if event["t_us"] <= ready["t_us"]]
+    return any(
+        ready["node"] in asked.get("nodes", [asked["node"]]) and asked["fault"] not in healed
+        for asked in _ending(history)
+    )
+
+
+def _not_ready(event: Event) -> str:
+    if event["why"] == FALLEN:
+        return f"node {event['node']} was started again, and has ended by itself"
+    return f"node {event['node']} runs, and is not ready again: {event['why']}"
+
+
 def unplanned_exits(history: History) -> list[Event]:
     """Ends of processes before the run's own end that no fault on that node explains."""
     looks = [int(event["t_us"]) for event in history.of(ZkTree, NodeReady)]
     ended_us = min((int(event["t_us"]) for event in history.of(RunEnded)), default=max(looks, default=None))
-    ending = [asked for asked in history.of(FaultAsked) if asked.get("ends_process", asked["fault_kind"] == KILL)]
+    ending = _ending(history)
 
     def planned(event: Event) -> bool:
         return (
@@ -79,6 +97,11 @@ def unplanned_exits(history: History) -> list[Event]:
 
     exits = history.of(ProcessExited)
     return [event for event in exits if (ended_us is None or event["t_us"] < ended_us) and not planned(event)]
+
+
+def _ending(history: History) -> list[Event]:
+    """The faults that may end a process."""
+    return [asked for asked in history.of(FaultAsked) if asked.get("ends_process", asked["fault_kind"] == KILL)]
 
 
 def _respawned(history: History, exited: Event) -> bool:

@@ -49,7 +49,8 @@ def events(window: Mapping[str, Any]) -> str:
         for event in window["events"]
     ]
     if window["left_out"]:
-        lines.append(f"  and {window['left_out']} more that say less")
+        count = window["left_out"]
+        lines.append(f"  and {count} more {'event' if count == 1 else 'events'} of that time, which say less")
     return "\n".join(lines) or "  nothing was recorded then"
 
 

@@ -23,9 +23,10 @@ from kcontroller_chaos.judge.tested import OK, Plan, faults_missing, operations,
 from kcontroller_chaos.judge.timeline import timeline
 from kcontroller_chaos.znode_invariants.owning import OneBeliever
 from pytest_kcontroller.errors import KControllerError
-from pytest_kcontroller.model.history import HostOverload, RunEnded, RunFailed
+from pytest_kcontroller.model.history import HostOverload, RunEnded, RunFailed, RunStarted
 
 HELD, VIOLATED, UNKNOWN, ENVIRONMENT = "held", "violated", "unknown", "environment"
+APPLIED = "applied_us"
 Entry = dict[str, Any]
 
 
@@ -77,8 +78,12 @@ def verdicts(
     what is `[[expected]]`.
     """
     injected, asked = faults(history), operations(history)
-    found = [{**entry, "began_us": began(history, entry)} for entry in check_all(history, invariants)]
     elected, failed = elections(history), [str(event["error"]) for event in history.of(RunFailed)]
+    unstarted = bool(failed) and not history.of(RunStarted)
+    if unstarted:  # the system did not start: what it did until then says nothing
+        found = [_unjudged(entry) for entry in check_all(History(()), invariants)]
+    else:
+        found = [{**entry, "began_us": began(history, entry)} for entry in check_all(history, invariants)]
     ended = bool(history.of(RunEnded) or failed) or history.tree is not None
     of_program = bool((run or {}).get("system"))  # nobody knows when a program of others is as it was
     parts = {
@@ -101,7 +106,7 @@ def verdicts(
         "recovery": [] if of_program else recovery(history, injected, elected, converged=ended and _converged(found)),
         "overloaded": [str(event["session"]) for event in history.of(HostOverload)],
         "cut": list(history.cut),
-        "notes": [*notes(history), *never_exercised(found, _asked(run or {}))],
+        "notes": [*notes(history), *([] if unstarted else never_exercised(found, _asked(run or {})))],
     }
     value["overall"] = worst_of(value)
     if run is not None:
@@ -114,6 +119,10 @@ def _asked(run: Mapping[str, Any]) -> set[str]:
     who leads."""
     made = from_facts(run.get("invariants", ()))
     return {one.name for one in made if run.get("system") or not isinstance(one, OneBeliever)}
+
+
+def _unjudged(entry: Entry) -> Entry:
+    return entry | {"verdict": NEVER_EXERCISED, "seen": "the system did not start", "began_us": None}
 
 
 def _fault(fault: Entry) -> Entry:
@@ -132,9 +141,9 @@ def _converged(invariants: Sequence[Entry]) -> bool:
 
 def _injected(injected: Sequence[Entry], plan: Plan | None, failed: Sequence[str]) -> Entry:
     known = [fault["id"] for fault in injected] if plan is None else plan.faults
-    part = _part(injected, plan, "applied_us", ("asked", "not-applied"), of=len(dict.fromkeys(known)))
+    part = _part(injected, plan, APPLIED, ("asked", "not-applied"), of=len(dict.fromkeys(known)))
     if failed:
-        return part | {"verdict": ENVIRONMENT, "detail": f"the cluster failed: {failed[-1]}"}
+        return part | {"verdict": ENVIRONMENT, "detail": f"the cluster failed: {failed[-1].partition(chr(10))[0]}"}
     if part["verdict"] == HELD and plan is not None and (missing := faults_missing(injected, plan)):
         return part | {"verdict": UNKNOWN, "detail": missing}
     return part
@@ -157,8 +166,11 @@ def _observed(injected: Sequence[Entry], plan: Plan | None, history: History) ->
 
 
 def _part(injected: Sequence[Entry], plan: Plan | None, key: str, failing: tuple[str, ...], *, of: int) -> Entry:
-    missing = [fault["id"] for fault in injected if fault[key] is None and fault["status"] != SKIPPED]
-    missing += [] if plan is None else [name for name in plan.faults if name not in [fault["id"] for fault in injected]]
+    """Of a fault that was not applied, only that is missed."""
+    due = [fault for fault in injected if key == APPLIED or fault[APPLIED] is not None]
+    missing = [fault["id"] for fault in due if fault[key] is None and fault["status"] != SKIPPED]
+    if plan is not None and key == APPLIED:
+        missing += [name for name in plan.faults if name not in [fault["id"] for fault in injected]]
     kinds = {fault["id"]: f"{fault['kind']}{':' + fault['mode'] if fault['mode'] else ''}" for fault in injected}
     why = [text for fault in injected for text in fault["failed"] if text.startswith(failing)]
     names = ", ".join(f"{name} ({kinds.get(name, 'never asked for')})" for name in dict.fromkeys(missing))
@@ -171,7 +183,7 @@ def _count(injected: Sequence[Entry], key: str) -> int:
 
 
 def _applied(injected: Sequence[Entry]) -> int:
-    return _count(injected, "applied_us")
+    return _count(injected, APPLIED)
 
 
 def _invariants(entries: Sequence[Entry], transactions: int) -> Entry:

@@ -146,7 +146,8 @@ def _said(belief: Belief) -> dict[str, Any]:
 class OnlyOwnerWrites(ZnodeInvariant):
     """Only the session that owns one znode writes others: creates, sets and deletes, as ZooKeeper has accepted them.
 
-    Who is no node of the system may: a fault, or an administrator.
+    Who is no node of the system may: a fault, or an administrator. Before the first owner ever, anybody may: that is how a
+    system sets itself up. Of several such writes the one is shown that was made while another session owned.
     """
 
     rule = "only-owner-writes"
@@ -158,11 +159,15 @@ class OnlyOwnerWrites(ZnodeInvariant):
 
     def check(self, history: History) -> Verdict:
         written, nodes = Pattern(self.written_path), of_nodes(history)
-        owned, checks, by_others = ownerships(history, Pattern(self.path)), 0, False
+        owned, checks, found = ownerships(history, Pattern(self.path)), 0, list[Verdict]()
+        first, nothing = min((one.from_zxid for one in owned), default=None), f"nobody wrote {self.written_path}"
         for txn, paths in _written(history, written):
             session, zxid = str(txn["session"]), int(txn["zxid"])
             if nodes is not None and session not in nodes:
-                by_others = True
+                nothing = f"no node wrote {self.written_path}"
+                continue
+            if first is None or zxid < first:
+                nothing = f"{self.written_path} was written only before anybody owned {self.path}"
                 continue
             checks += 1
             # A transaction may win, or give up, what it writes under.
@@ -173,8 +178,10 @@ class OnlyOwnerWrites(ZnodeInvariant):
             said = NOBODY if owner is None else who(owner, nodes)
             seen = f"{who(session, nodes)} wrote {paths[0]}, the owner was {said}"
             witness = {"zxid": hex(zxid), "session": session, "path": paths[0], "owner": owner}
-            return Verdict.violated(checks, seen=seen, where=f"zxid {zxid:#x}, {paths[0]}", witness=witness)
-        return Verdict.of(checks, f"{'no node' if by_others else 'nobody'} wrote {self.written_path}")
+            found.append(Verdict.violated(checks, seen=seen, where=f"zxid {zxid:#x}, {paths[0]}", witness=witness))
+            if owner is not None:
+                return found[-1]
+        return found[0] if found else Verdict.of(checks, nothing)
 
 
 def _written(history: History, pattern: Pattern) -> Iterator[tuple[Event, list[str]]]:

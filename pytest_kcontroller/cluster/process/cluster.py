@@ -127,7 +127,15 @@ class ProcessCluster(NodesInside, OwnZooKeepers, ObservedCluster):
         self._admin = await self.unless_failed(AdminSession.open(await self.open_ways()))
         for node in self.nodes_to_start:
             self._nodes[node] = self._new_process(node)
-        await self.unless_failed(gather_all([self.restart(node) for node in self.nodes_to_start]))
+        await self.unless_failed(self._start_nodes())
+
+    async def _start_nodes(self) -> None:
+        """All at once. Raises StartError when the first of them fails: what the others say then may be its consequence."""
+        async with Nursery() as tasks:
+            for starting in [
+                tasks.start(self.restart(node), name=f"start node {node}") for node in self.nodes_to_start
+            ]:
+                await starting
 
     async def _start_ground(self) -> None:
         """What the nodes stand on."""

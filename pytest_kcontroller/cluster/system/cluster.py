@@ -160,6 +160,14 @@ class SystemCluster(ProcessCluster):
             self.process(other).values = self._values_of(other, (*self.nodes, node))
 
     @property
+    def fallen(self) -> tuple[int, ...]:
+        return tuple(node for node in self.nodes if node not in self.running and node not in self._wanted_down)
+
+    @property
+    def ready_s(self) -> float:
+        return self.program.ready_s
+
+    @property
     def stop_s(self) -> float:
         return self.program.stop_s
 
@@ -267,9 +275,8 @@ class SystemCluster(ProcessCluster):
         await self.wait_until("every running node is ready", self._unconverged, timeout_s=timeout_s)
 
     async def _unconverged(self) -> str | None:
-        gone = [node for node in self.nodes if node not in self.running and node not in self._wanted_down]
-        if self.program.respawn and gone:
-            return f"node {gone[0]} has ended, and is to be started again"
+        if self.program.respawn and self.fallen:
+            return f"node {self.fallen[0]} has ended, and is to be started again"
         for node in self.running:
             if self.process_state(node) == "T":
                 return f"node {node} is paused"

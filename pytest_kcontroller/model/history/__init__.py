@@ -31,6 +31,7 @@ from pytest_kcontroller.model.history.controller import (
     TopicDeletionComplete,
 )
 from pytest_kcontroller.model.history.engine import (
+    FALLEN,
     AdminFail,
     AdminInfo,
     AdminInvoke,
@@ -77,6 +78,7 @@ from pytest_kcontroller.model.history.node import (
 from pytest_kcontroller.model.history.program import ProgramSaid
 
 __all__ = [
+    "FALLEN",
     "AdminFail",
     "AdminInfo",
     "AdminInvoke",

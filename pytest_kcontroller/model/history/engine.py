@@ -66,9 +66,13 @@ class SessionGranted(EngineEvent):
     timeout_ms: Annotated[int, About("the session time-out as negotiated", unit="milliseconds")]
 
 
+FALLEN = "its process has ended by itself"
+"""Of `node.ready`: why a node is not that does not run."""
+
+
 @event
 class NodeReady(EngineEvent):
-    """A node that runs is ready at the end, or it says why not."""
+    """A node is ready at the end, or it says why not; one that somebody has ended is not asked."""
 
     kind = "node.ready"
     node: Node

@@ -85,6 +85,36 @@ def test_faults_hit_who_owns_the_znode_and_beliefs_are_in_the_history(tmp_path: 
     assert {entry["node"] for entry in timeline["sessions"] if entry["view"] == "zookeeper"} >= {0, 1}
 
 
+ONCE = """\
+import sys, time
+from pathlib import Path
+from kazoo.client import KazooClient
+zk, node, directory = sys.argv[1:]
+client, been = KazooClient(zk, timeout=1), Path(directory, "been-here")
+client.start()
+if not been.exists():
+    been.touch()
+    client.create(f"/my/members/{node}", ephemeral=True, makepath=True)
+time.sleep(600)
+"""
+
+
+def test_a_program_that_is_never_ready_again_is_violated_and_no_environment_failure(tmp_path: Path) -> None:
+    """That its process runs again is the end of the fault."""
+    (tmp_path / "once.py").write_text(ONCE)
+    head, _, faults = FILE.partition('id = "frozen"')
+    assert faults
+    kill = 'kind = "kill"\ntarget = "node:0"\nat_s = 0.1\nduration_s = 0.1\n'
+    text = f"{head}{kill}".replace("duration_s = 14", "duration_s = 1").replace("{session_timeout_ms}", "{dir}")
+    text = text.replace(str(ELECT), str(tmp_path / "once.py")).replace("\n\n[[faults]]", "\nready_s = 5\n\n[[faults]]")
+    (tmp_path / "mine.toml").write_text(text)
+    done = campaign(tmp_path / "mine.toml", out=tmp_path / "runs")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "nodes-stay-up: node 0 runs, and is not ready again: there is no znode /my/members/0" in done.stdout
+    value = verdicts(only_run(tmp_path / "runs"))
+    assert [fault["status"] for fault in value["faults"]] == ["healed"]
+
+
 def believed_by_both_us(history: History, frozen: int) -> int:
     """From the other's belief that it leads until the frozen one gave up its own."""
     said: list[dict[str, Any]] = [dict(event) for event in history.of(ProgramSaid)]

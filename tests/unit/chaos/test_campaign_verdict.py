@@ -130,6 +130,28 @@ def test_a_wrong_checksum_is_an_error(tmp_path):
         read_all(tmp_path)
 
 
+def test_a_system_that_did_not_start_is_not_judged():
+    """Status 6, whatever it did until then; and the cause is one line."""
+    failed = engine("run.failed", error="node 0 did not start: no port\n  -> start it by hand") | {"seq": 90}
+    stale = state(6, "0xa", 1)
+    value = verdicts(History((*GOOD, stale, failed)), Plan(faults=("gc",)))
+    assert value["overall"] == "environment"
+    assert {entry["verdict"] for entry in value["invariants"]} == {"never exercised"}
+    told = [part["detail"] for name, part in value["parts"].items() if name != "invariants" and part["detail"]]
+    assert told == ["the cluster failed: node 0 did not start: no port"]
+    started = engine("run.started") | {"t_us": -1}
+    assert verdicts(History((started, *GOOD, stale, failed)))["overall"] == "violated"
+
+
+def test_a_fault_that_was_not_applied_is_told_once():
+    fields = {"fault": "gc", "fault_kind": "pause", "mode": None, "target": "owner-of:/x", "node": None}
+    asked, not_applied = engine("fault.asked", **fields), engine("fault.not-applied", **fields, why="nobody owns it")
+    value = verdicts(History((*GOOD, asked, not_applied)), Plan(faults=("gc",)))
+    assert value["overall"] == "environment"
+    told = [part["detail"] for part in value["parts"].values() if "gc" in part["detail"]]
+    assert told == ["gc (pause); not-applied: nobody owns it"]
+
+
 def test_the_overall_verdict():
     asked = engine("fault.asked", fault="f", fault_kind="kill", node=1)
     assert verdicts(History(GOOD))["overall"] == "held"

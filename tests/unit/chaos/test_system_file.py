@@ -11,6 +11,7 @@ from kcontroller_chaos.backends import backend
 from kcontroller_chaos.campaign.file import Campaign, load_campaign
 from kcontroller_chaos.judge.verdict import verdicts
 from pytest_kcontroller.errors import NotOnThisBackend, UsageError
+from pytest_kcontroller.model.history import FALLEN
 
 HEAD = '[campaign]\nname = "mine"\nduration_s = 20\n'
 SYSTEM = f"[system]\ncommand = '{sys.executable} -c pass --zk {{zk}} --id {{id}}'\n"
@@ -67,10 +68,12 @@ def test_a_file_with_a_program(tmp_path: Path) -> None:
         (
             SYSTEM + FAULT.replace("pause", "partition"),
             "partition:control needs what a program of yours has not: links between nodes (nodes reach each other over "
-            "proxies)\n  -> name {peers} in its command or env; or another mode",
+            "proxies)\n  -> name {peers} in its command or env; or `mode = ",
         ),
         (SYSTEM.replace("{zk}", "{peer:3}"), "`system.command`: {peer:3} is no node: there are 3\n  -> ids are 0 to 2"),
         (SYSTEM.replace("{zk}", "{peer}"), "nothing is filled in for {peer}\n  -> did you mean `peers`?"),
+        (SYSTEM + FAULT.replace("pause", "partition"), 'or `mode = "zookeeper"` or another kind'),
+        (SYSTEM + FAULT.replace("pause", "clock_jump"), "\n  -> another kind"),
         (
             SYSTEM + FAULT.replace("at_s = 2", 'when = "epoch.changed"'),
             "`faults.when`: the trigger 'epoch.changed' is of nodes of ours\n  -> observed:FAULT, healed:FAULT",
@@ -146,9 +149,17 @@ def test_rules_about_brokers_do_not_judge_a_program() -> None:
     (entry,) = verdicts(in_order([ready, ended]), invariants=judged)["invariants"]
     assert (entry["verdict"], entry["checks"]) == ("held", 1)
     (entry,) = verdicts(in_order([{**ready, "why": "it has no session"}, ended]), invariants=judged)["invariants"]
-    assert (entry["verdict"], entry["seen"]) == ("violated", "node 0 is not ready: it has no session")
+    assert (entry["verdict"], entry["seen"]) == ("violated", "node 0 runs, and is not ready again: it has no session")
     (entry,) = verdicts(in_order([killed, exited, ready, ended]), invariants=judged)["invariants"]
     assert entry["verdict"] == "held", "the test has ended it"
+    stop = {"kind": "fault.asked", "fault": "s", "fault_kind": "graceful_stop", "node": 0, "ends_process": True}
+    asked = {"writer": "engine", "seq": 6, "t_us": 2, **stop, "nodes": [0], "statuses": []}
+    healed = {**asked, "seq": 7, "t_us": 6, "kind": "fault.healed"}
+    fallen = {**ready, "why": FALLEN}
+    (entry,) = verdicts(in_order([asked, exited, again, healed, fallen, ended]), invariants=judged)["invariants"]
+    assert (entry["verdict"], entry["seen"]) == ("violated", "node 0 was started again, and has ended by itself")
+    (entry,) = verdicts(in_order([asked, exited, fallen, ended]), invariants=judged)["invariants"]
+    assert entry["verdict"] == "held", "the fault goes on"
     respawned = {"writer": "engine", "seq": 5, "t_us": 6, "kind": "node.respawned", "node": 0}
     (entry,) = verdicts(in_order([killed, exited, again, respawned, ready, ended]), invariants=judged)["invariants"]
     assert entry["verdict"] == "held", "it was started again, as it is to be"

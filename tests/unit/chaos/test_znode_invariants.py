@@ -205,6 +205,8 @@ VIOLATED = [
     ),
     (WRITES, [*HANDED_OVER, gone(5.2, "0xa", "/my/data/deep/er")], "the owner was nobody"),
     (LOCK_WRITES, [*QUEUED, put(2, "0xb", DATA)], "the owner was session 0xa"),
+    # One who wrote while another owned says more than one who wrote between two owners.
+    (WRITES, [*HANDED_OVER, put(5.2, "0xb", DATA), put(6, "0xa", DATA)], "session 0xa wrote /my/data/x, the owner was"),
     (EPOCH, [made(1, "0xa", "/my/epoch", "7"), put(2, "0xb", "/my/epoch", "6")], "wrote 6 after 7"),
     (
         EPOCH,
@@ -242,6 +244,11 @@ NEVER = [
     (BELIEVER, [said(0, 1, leads=7), said(0, 2, ready=True)], "no program said who leads, in lines"),
     (BELIEVER, [said(0, 1, leads="/my/leder")], "no program said who leads /my/leader, but only /my/leder"),
     (WRITES, HANDED_OVER, "nobody wrote /my/data/**"),
+    (
+        WRITES,
+        [made(0.2, "0xb", DATA, ephemeral=False), put(0.3, "0xb", DATA), *HANDED_OVER],
+        "/my/data/** was written only before anybody owned /my/leader",
+    ),
     (WRITES, [*NODES, put(1, "0xf", DATA)], "no node wrote /my/data/**"),
     (EPOCH, [made(1, "0xa", "/my/epoch", "1")], "no second value of /my/epoch"),
     (EPOCH, HANDED_OVER, "nobody wrote /my/epoch"),

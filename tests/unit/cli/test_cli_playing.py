@@ -91,6 +91,14 @@ def test_what_must_never_happen_is_told_first(tmp_path: Path) -> None:
     assert [line.partition(":")[0] for line in lines[:2]] == ["fenced", "agrees"]
 
 
+def test_why_a_run_failed_is_told_once() -> None:
+    part = {"verdict": "environment", "detail": "the cluster failed: ZooKeeper has ended", "count": 0, "of": 0}
+    held = {"verdict": "held", "detail": "", "count": 0, "of": 0}
+    details = {"invariants": [], "parts": {"injected": part, "observed": held}}
+    lines = why(RunResult(Path("runs/x"), "violated", 1.0, details, "ZooKeeper has ended\n  -> look there"))
+    assert lines == ["ZooKeeper has ended\n  -> look there", "again: kcontroller replay runs/x"]
+
+
 def test_the_last_line_counts_every_verdict() -> None:
     known = result("violated", expected=["why"], unexpected="held")
     results = [result("held"), result("violated"), result("held"), known]
