@@ -60,21 +60,33 @@ EnvironmentError_ = EnvironmentFailure
 class StartError(EnvironmentFailure):
     """A process did not become ready.
 
-    `phase` is what it was doing, `seconds` how long that took, `log` where its output is, `command` how to start
-    it by hand (empty: it cannot be), `way_out` what to do, if that is known. All of it is in the message, with the last 50
-    lines of the log.
+    `phase` is what it was doing, `seconds` how long that took, `log` where its output is and `more_log` the rest of it,
+    `command` how to start it by hand (empty: it cannot be), `way_out` what to do, if that is known. All of it is in the
+    message, with the last 50 lines of the log and 10 of the rest. It begins with the reason: pytest's summary shows no more.
     """
 
-    def __init__(self, name: str, *, phase: str, seconds: float, log: Path, command: str, hint: str = "") -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        phase: str,
+        seconds: float,
+        log: Path,
+        command: str,
+        hint: str = "",
+        more_log: Path | None = None,
+    ) -> None:
         self.name, self.phase, self.seconds, self.log, self.command = name, phase, seconds, log, command
         self.way_out = hint
-        tail = "\n".join(f"    {line}" for line in _last_lines(log)) or "    (it printed nothing)"
         by_hand = f"start it by hand: {command}" if command else ""
+        advice = "; ".join(filter(None, (hint, by_hand)))
+        rest = [] if more_log is None else _last_lines(more_log, most=10)
         super().__init__(
             f"{name} did not start: {phase} (after {seconds:.1f} s)",
-            where=str(log),
-            hint=f"{'; '.join(filter(None, (hint, by_hand)))}\nlast lines of its log:\n{tail}",
+            hint=f"{advice}{advice and chr(10)}last lines of {log}:\n{_indented(_last_lines(log))}"
+            + (f"\nlast lines of {more_log}:\n{_indented(rest)}" if rest else ""),
         )
+        self.where = str(log)
 
 
 class WaitTimeoutError(EnvironmentFailure, TimeoutError):
@@ -84,6 +96,10 @@ class WaitTimeoutError(EnvironmentFailure, TimeoutError):
         """`what` was to be true, `seen` is why it was not at the last look; there is more in `look_at`, if anywhere."""
         hint = "" if look_at is None else f"more is in {look_at}"
         super().__init__(f"not within {timeout_s:g} s: {what}: {seen}", hint=hint)
+
+
+def _indented(lines: list[str]) -> str:
+    return "\n".join(f"    {line}" for line in lines) or "    (it printed nothing)"
 
 
 def _last_lines(log: Path, *, most: int = 50, longest: int = 500) -> list[str]:

@@ -144,8 +144,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
         yield
     except (KeyboardInterrupt, pytest.exit.Exception):  # of which there is no report
         _mark_failed(item)
-        if (cluster := _cluster(item)) is not None and read_settings(item.config).keep != "never":
-            item.config.stash[interrupted_key] = cluster.directory
+        if (clusters := _clusters(item)) and read_settings(item.config).keep != "never":
+            item.config.stash[interrupted_key] = clusters[0][1].directory
         raise
 
 
@@ -201,18 +201,21 @@ def _sections(item: pytest.Item, cluster: KCluster, failure: BaseException) -> l
     seed = f" --kc-seed={settings.seed}" if settings.seed is not None else ""
     kept = "removed at the end, see --kc-keep" if settings.keep == "never" else cluster.directory
     backend = f" --kc-backend={settings.backend}" if settings.backend != DEFAULT else ""
-    shown = [
-        ("kcluster: to run it again", f"pytest {shlex.quote(item.nodeid)}{backend}{seed}\nhistories and logs: {kept}")
-    ]
+    shown = [("to run it again", f"pytest {shlex.quote(item.nodeid)}{backend}{seed}\nhistories and logs: {kept}")]
     try:
         return shown if no_moments else [*cluster.last_moments(), *shown]
     except Exception as bad:  # noqa: BLE001
-        return [("kcluster", f"its history cannot be read: {bad}"), *shown]
+        return [("its history", f"cannot be read: {bad}"), *shown]
 
 
-def _cluster(item: pytest.Item) -> KCluster | None:
-    """The one that this test uses: its own, or that of its class or its module."""
-    return next((cluster for _, cluster in _clusters(item)), None)
+def _begin_with_the_reason(report: pytest.TestReport, failure: BaseException) -> None:
+    """The summary at the end has 80 columns, of which the path of an exception's class would take most."""
+    from pytest_kcontroller.errors import KControllerError
+    from pytest_kcontroller.fixtures.kcluster import InvariantError
+
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is not None and isinstance(failure, KControllerError | InvariantError):
+        crash.message = getattr(failure, "reason", "") or str(failure)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -222,9 +225,11 @@ def pytest_runtest_makereport(
     report = yield
     if report.failed:
         _mark_failed(item)
-        cluster = _cluster(item)
-        if cluster is not None and call.excinfo is not None:
-            report.sections += _sections(item, cluster, call.excinfo.value)
+        if call.excinfo is not None:
+            _begin_with_the_reason(report, call.excinfo.value)
+            for name, cluster in _clusters(item)[:1]:
+                named = _sections(item, cluster, call.excinfo.value)
+                report.sections += [(f"{name}: {title}", text) for title, text in named]
         if (releases := item.stash.get(releases_key, None)) is not None:
             report.sections += releases.logs()
     return report

@@ -265,6 +265,14 @@ class Coordination(Protocol):
         0: there is none."""
         ...
 
+    async def around(self, path: str) -> str:
+        """For people: what is below a path or, if it is not there, below the nearest of its parents that is."""
+        ...
+
+    def said_otherwise(self, node: int) -> str:
+        """For people: what the program that is this node has printed on stdout besides JSON objects; empty: nothing."""
+        ...
+
     async def wait_until(self, what: str, check: Callable[[], Awaitable[str | None]], *, timeout_s: float) -> None:
         """Until `check` gives None; else WaitTimeoutError with what it gave last."""
         ...

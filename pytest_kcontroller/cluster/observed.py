@@ -17,7 +17,7 @@ from typing import Any, ClassVar, TypeVar, cast
 from pytest_kcontroller.broker.shutdown import ShutdownLimits
 from pytest_kcontroller.cluster.capabilities import BROKERS, REPORTS, Capability, NodeStatus
 from pytest_kcontroller.cluster.contract import REQUEST_S, LinkState, NodeSession
-from pytest_kcontroller.cluster.owners import read_owner
+from pytest_kcontroller.cluster.owners import around, read_owner
 from pytest_kcontroller.cluster.program import Program
 from pytest_kcontroller.cluster.timing import scaled, stretched
 from pytest_kcontroller.cluster.topics import (
@@ -328,6 +328,14 @@ class ObservedCluster(ABC):
     async def owner_of(self, path: str) -> int:
         """See contract.Coordination."""
         return await self._with_admin(lambda session: read_owner(session, path))
+
+    async def around(self, path: str) -> str:
+        """See contract.Coordination."""
+        return await self._with_admin(lambda session: around(session, path))
+
+    def said_otherwise(self, node: int) -> str:
+        """See contract.Coordination."""
+        return ""
 
     async def wait_until(self, what: str, check: Callable[[], Awaitable[str | None]], *, timeout_s: float) -> None:
         why: str | None = "it was not looked at"

@@ -9,11 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from pytest_kcontroller.model.text import printable
 from pytest_kcontroller.zookeeper.session import GetChildren, GetData, NoNodeError, ZkSession
 
 SEQUENCE = re.compile(r"\d{10}$")
 """What ZooKeeper puts behind the name of a sequential znode. Without a sign: the hyphen of Curator's `latch-0000000001` is
 none, and nobody has two thousand million candidates."""
+
+SHOWN = 6
+"""Of the children of a znode, where somebody may have misspelt one."""
 
 
 def foremost(children: Iterable[str]) -> str | None:
@@ -31,6 +35,19 @@ async def read_owner(session: ZkSession, path: str) -> int:
         return await _owner(session, f"{path.rstrip('/')}/{first}") if first is not None else 0
     except NoNodeError:
         return 0
+
+
+async def around(session: ZkSession, path: str) -> str:
+    """For people: what is below a path or, if it is not there, below the nearest of its parents that is."""
+    there = path.rstrip("/") or "/"
+    while True:
+        try:
+            names = getattr(await session.submit(GetChildren(there)), "names", ())
+        except NoNodeError:
+            there = there.rpartition("/")[0] or "/"
+            continue
+        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+        return f"{there} has {', '.join(printable(name, 100) for name in names[:SHOWN]) or 'no children'}{more}"
 
 
 async def _owner(session: ZkSession, path: str) -> int:

@@ -38,6 +38,8 @@ READY: Mapping[str, str] = {
 SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
 READY_S, STOP_S = 30.0, 10.0
 
+SHELLS = ("sh", "bash", "dash", "zsh")
+_VARIABLE = re.compile(r"\$\{?[A-Za-z_]\w*\}?|^~(?=/|$)")
 _PLACE = re.compile(r"\{\{([a-z_]+|peer:\d+)\}\}|\{([a-z_]+|peer:\d+)\}")
 
 
@@ -107,6 +109,14 @@ class Program:
         return (*OF_PROGRAMS, *contained, *linked)
 
     @property
+    def unexpanded(self) -> str:
+        """A hint, if the command has what only a shell replaces; else empty."""
+        found = next((found[0] for word in self.command if (found := _VARIABLE.search(word)) is not None), None)
+        if found is None or (self.command and Path(self.command[0]).name in SHELLS):
+            return ""
+        return f'no shell runs, so {found} is nothing but these letters: write the path, or sh -c "exec ..."'
+
+    @property
     def cwd(self) -> Path:
         return Path(self.directory or ".").absolute()
 
@@ -144,12 +154,26 @@ def program_of(
     )
     if stop_signal not in SIGNALS:
         raise WrongProgramError("stop_signal", f"{stop_signal!r} is no signal that asks to end", ", ".join(SIGNALS))
-    if image:
-        return made
+    if not image:
+        _check_here(made)
+    if not made.names("zk"):
+        what = "neither the command nor env has {zk}: the program does not know where its ZooKeeper is"
+        raise WrongProgramError("command", what, 'write {zk} where it takes the address, or env = { ZK = "{zk}" }')
+    return made
+
+
+def _check_here(made: Program) -> None:
     if not made.cwd.is_dir():
         raise WrongProgramError("directory", f"there is no directory {made.cwd}", "it is read from the current one on")
     _check_there(made.command[0], made)
-    return made
+    if (file := _jar(made.command)) and not _PLACE.search(file) and not (made.cwd / file).exists():
+        hint = made.unexpanded or "it is read from the current directory on: is it built, or its name misspelt?"
+        raise WrongProgramError("command", f"there is no file {file!r} in {made.cwd}", hint)
+
+
+def _jar(words: Sequence[str]) -> str:
+    """What Java is to execute; empty: another program, or another way."""
+    return words[words.index("-jar") + 1] if Path(words[0]).name == "java" and "-jar" in words[:-1] else ""
 
 
 def filled(text: str, values: Mapping[str, object]) -> str:
@@ -199,6 +223,8 @@ def _ready(text: str) -> Ready:
         raise WrongProgramError("ready", f"{text!r} is no readiness", f"write {takes!r}")
     if kind == "znode" and not about.startswith("/"):
         raise WrongProgramError("ready", f"{about!r} is no path of a znode", f"write {takes!r}")
+    if kind == "znode" and {*"{}"} & {*_PLACE.sub("", about)}:
+        raise WrongProgramError("ready", f"{about!r} has a brace alone", "write {id}, or braces as they are: {{id}}")
     return Ready(kind, about)
 
 
@@ -212,4 +238,5 @@ def _check_there(program: str, made: Program) -> None:
     if os.sep in program and Path(place).exists():
         raise WrongProgramError("command", f"{place} cannot be executed", "chmod +x, or name its interpreter first")
     where = f"in {made.cwd}" if os.sep in program else "on the path"
-    raise WrongProgramError("command", f"there is no program {program!r} {where}", "is it built, or its name misspelt?")
+    hint = made.unexpanded or "is it built, or its name misspelt?"
+    raise WrongProgramError("command", f"there is no program {program!r} {where}", hint)

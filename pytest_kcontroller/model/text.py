@@ -28,8 +28,8 @@ def _code(char: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """The same of a text of ours that holds texts of others: its own lines stay lines."""
-    return "\n".join(printable(line, 10 * LONGEST) for line in text.split("\n"))
+    """The same of a text of ours that holds texts of others: its own lines stay lines, tabs (stack traces) are spaces."""
+    return "\n".join(printable(line.expandtabs(4), 10 * LONGEST) for line in text.split("\n"))
 
 
 def shown(value: object, how: Callable[[object], str] = repr) -> str:

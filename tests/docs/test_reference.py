@@ -62,7 +62,8 @@ def _is_for_a_program(name: str, file: Path) -> bool:
     kind, _, mode = name.partition(":")
     said = [f'kind = "{kind}"', "at_s = 1", "duration_s = 1", *([f'mode = "{mode}"'] if mode else [])]
     said += [] if kind.startswith("zookeeper") else ['target = "random"']
-    system = f"[cluster]\nzookeeper = {3 if kind.startswith('zookeeper') else 1}\n[system]\ncommand = '{{python}} x'\n"
+    servers = 3 if kind.startswith("zookeeper") else 1
+    system = f"[cluster]\nzookeeper = {servers}\n[system]\ncommand = '{{python}} x {{zk}}'\n"
     file.write_text(f"[campaign]\nname = 'x'\nduration_s = 5\n{system}[[faults]]\n" + "\n".join(said))
     try:
         load_campaign(file)

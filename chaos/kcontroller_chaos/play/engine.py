@@ -22,7 +22,7 @@ from kcontroller_chaos.history.transactions import ZkTxn
 from kcontroller_chaos.injection import NOBODY, Injection, Playable, asked, whom
 from kcontroller_chaos.play.claims import Claims
 from kcontroller_chaos.play.player import FaultPlayer
-from kcontroller_chaos.play.targets import TARGET_S, resolve
+from kcontroller_chaos.play.targets import TARGET_S, nobody_is, resolve
 from kcontroller_chaos.play.triggers import wait_for
 from kcontroller_chaos.play.wrappers import AtPoint, Group, Noop
 from kcontroller_chaos.znode_invariants import ZnodeInvariant
@@ -260,7 +260,8 @@ class Engine:
         draw = schedule.rng(action).randrange
         while not (nodes := await resolve(self.cluster, str(action.target), draw)):
             if self.clock.now_us() > deadline_us:
-                raise EnvironmentFailure(f"for {limit_s:g} s no node was {action.target!r}")
+                why = await nobody_is(self.cluster, str(action.target))
+                raise EnvironmentFailure(f"for {limit_s:g} s no node was {action.target!r}{why}")
             await self.clock.sleep_us(POLL_US)
         return nodes
 

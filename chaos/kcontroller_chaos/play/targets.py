@@ -57,6 +57,16 @@ async def owner_of(cluster: Cluster, path: str) -> int | None:
     return owners[0] if owners else None
 
 
+async def nobody_is(cluster: Cluster, target: str) -> str:
+    """Why `target` is no node at this moment, where that can be seen; else empty. Begins with a colon."""
+    name, _, path = target.partition(":")
+    if name != "owner-of":
+        return ""
+    owner = await cluster.owner_of(path)
+    seen = f"the session {owner:#x}, of no running node, owns it" if owner else "no session owns it"
+    return f": {seen}; {await cluster.around(path)}"
+
+
 async def _leader(cluster: Cluster, partition: str) -> int | None:
     topic, _, number = partition.rpartition("-")
     if not number.isdigit():

@@ -123,7 +123,7 @@ class SupervisedNode(ABC):
         why: str | None = "it was not looked at"
         while self.alive:
             if not (left_s := patience.left_s):
-                raise self._start_error(str(why), patience)
+                raise self._start_error(f"{why}{self._too_late}", patience)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(left_s):
                     why = await ready(self.node)
@@ -167,6 +167,7 @@ class SupervisedNode(ABC):
             log=self._telling_log,
             command=self._by_hand,
             hint=self._way_out,
+            more_log=self._other_log,
         )
 
     @property
@@ -180,9 +181,19 @@ class SupervisedNode(ABC):
         return ""
 
     @property
+    def _too_late(self) -> str:
+        """What is said of the limit, if somebody can choose it. Begins with a semicolon."""
+        return ""
+
+    @property
     def _telling_log(self) -> Path:
         """The one that may say why it did not start."""
         return self.log
+
+    @property
+    def _other_log(self) -> Path | None:
+        """Another one that may."""
+        return None
 
     async def _observe_end(self, process: Child) -> None:
         self._exited(self.node, await process.wait())

@@ -177,13 +177,13 @@ class SystemCluster(ProcessCluster):
         found = [session.timeout_ms for node in self.nodes for session in self.sessions(node)[-1:]]
         return max(found, default=self.settings.session_timeout_ms)
 
+    def said_otherwise(self, node: int) -> str:
+        return "" if self._output is None else self._output.others(node)
+
     async def unready(self, node: int) -> str | None:
         session = self.session(node)
         if session is None:
-            why = "it has no ZooKeeper session yet"
-            return (
-                why if self.program.names("zk") else f"{why}: neither its command nor its env has {{zk}}, the address"
-            )
+            return "it has no ZooKeeper session yet"
         if not session.connected:
             return "it is not connected to ZooKeeper"
         process, ready = self.process(node), self.program.ready
@@ -206,7 +206,7 @@ class SystemCluster(ProcessCluster):
 
         found, session = await self._with_admin(owner), self.session(node)
         if found is None:
-            return f"there is no znode {path}"
+            return f"there is no znode {path}; {await self.around(path)}"
         mine = session is not None and found == session.session_id
         return f"{path} belongs to another session ({found:#x})" if own and found and not mine else None
 

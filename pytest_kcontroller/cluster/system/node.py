@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import signal
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,7 +16,7 @@ from pytest_kcontroller.cluster.misuse import not_running
 from pytest_kcontroller.cluster.process.node import Child, SupervisedNode
 from pytest_kcontroller.cluster.program import Program, filled
 from pytest_kcontroller.cluster.system.output import Output, Search
-from pytest_kcontroller.cluster.timing import scaled
+from pytest_kcontroller.cluster.timing import VARIABLE, scaled
 from pytest_kcontroller.errors import EnvironmentFailure
 
 KILL_S = 10.0
@@ -88,6 +89,24 @@ class ProgramNode(SupervisedNode):
         """Where it has printed last, if it has printed in both."""
         logs = [path for path in (self.stdout, self.log) if path.exists() and path.stat().st_size]
         return max(logs, key=lambda path: path.stat().st_mtime_ns, default=self.log)
+
+    @property
+    def _other_log(self) -> Path:
+        return self.log if self._telling_log == self.stdout else self.stdout
+
+    @property
+    def _too_late(self) -> str:
+        limit = f"ready_s = {self._start_s:g}"
+        limit += f" times the time scale {scale:g}" if (scale := scaled(1.0)) != 1 else ""
+        return f"; not ready within {limit}: give it more with ready_s, or on a slow machine with {VARIABLE}=3"
+
+    @property
+    def _by_hand(self) -> str:
+        return f"cd {shlex.quote(str(self._program.cwd))} && {super()._by_hand}"
+
+    @property
+    def _way_out(self) -> str:
+        return self._program.unexpanded
 
     async def _observe_end(self, process: Child) -> None:
         status, name = await process.wait(), self._name

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from pytest_kcontroller.model.history import ProgramSaid
+from pytest_kcontroller.model.text import printable
 from pytest_kcontroller.runtime.real import RealClock, Recorder, RunStart
 
 POLL_S = 0.005
@@ -24,6 +25,8 @@ LONGEST_LINE = 1 << 16
 MOST_SAID = 100_000
 MOST_PRINTED = 1 << 29
 """Bytes of stdout and stderr, of one process."""
+SHOWN = 200
+"""Bytes of a line that should perhaps have been an object."""
 KEPT = 1 << 20
 """Of what is longer than that, so much stays of its beginning and of its end."""
 
@@ -36,6 +39,7 @@ class Output:
         self._history, self._start, self._failed = history, start, failed
         self._clock = RealClock(start)
         self._streams: dict[str, _Stream] = {}
+        self._others: dict[int, tuple[int, str]] = {}
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="output of programs", daemon=True)
@@ -59,6 +63,19 @@ class Output:
         self._thread.join()
         for name in list(self._streams):
             self.settle(name)
+
+    def no_object(self, node: int, line: bytes) -> None:
+        """A line that says nothing to us."""
+        count, first = self._others.get(node, (0, ""))
+        self._others[node] = count + 1, first or printable(line[:SHOWN].decode(errors="replace").strip())
+
+    def others(self, node: int) -> str:
+        """For people: how many of those the processes of a node have printed; empty: none."""
+        count, first = self._others.get(node, (0, ""))
+        lines = "1 line was" if count == 1 else f"{count:,} lines were"
+        return (
+            f"{lines} printed that {'is' if count == 1 else 'are'} no JSON object; the first: {first}" if count else ""
+        )
 
     def recorder(self, name: str) -> Recorder:
         return Recorder(self._history / f"{name}.jsonl", name, self._clock)
@@ -124,7 +141,11 @@ class _Stream:
 
     def _line(self, line: bytes) -> None:
         skipping, self._skipping = self._skipping, False
-        if skipping or self._given_up or len(line) > LONGEST_LINE or (said := _object(line)) is None:
+        if skipping or self._given_up or len(line) > LONGEST_LINE:
+            return
+        if (said := _object(line)) is None:
+            if line.strip():
+                self._of.no_object(self._node, line)
             return
         self._said += 1
         if self._said > MOST_SAID:

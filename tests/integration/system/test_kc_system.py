@@ -92,13 +92,18 @@ def program(text: str) -> list[str]:
 
 BAD = {
     "it ends at once": ("print('no licence'); sys.exit(3)", {}, "it ended with status 3 .*no licence"),
-    "it never gets a session": ("time.sleep(99)", {"ready_s": 1}, r"it has no ZooKeeper session yet: .* has \{zk\}"),
+    "it never gets a session": (
+        "sys.stderr.write('no licence'); print('still here', flush=True); time.sleep(99)",
+        {"ready_s": 1},
+        r"it has no ZooKeeper session yet; not ready within ready_s = 1[ :].*cd .* && .*still here.*no licence|"
+        r"it has no ZooKeeper session yet; not ready within ready_s = 1[ :].*no licence.*still here",
+    ),
     "it hangs": ("while True: pass", {"ready_s": 1}, "it has no ZooKeeper session yet"),
     "garbage": ("os.write(1, os.urandom(3000000)); sys.exit(1)", {}, "it ended with status 1"),
     "no znode": (
         "k.KazooClient(os.environ['ZK']).start(); time.sleep(99)",
         {"ready_s": 2, "ready": "znode:/my/{id}", "env": {"ZK": "{zk}"}},
-        "there is no znode /my/0",
+        "there is no znode /my/0; / has zookeeper",
     ),
 }
 
@@ -106,8 +111,8 @@ BAD = {
 @pytest.mark.parametrize("how", BAD)
 def test_a_program_that_does_not_start_is_told_in_a_sentence(kc_system: KSystems, how: str) -> None:
     text, more, said = BAD[how]
-    with pytest.raises(StartError, match=f"(?s)node 0 did not start: .*{said}"):
-        kc_system(program(text), nodes=1, **more)
+    with pytest.raises(StartError, match=f"(?s)^node 0 did not start: .*({said})"):
+        kc_system([*program(text), "{zk}"], nodes=1, **more)
 
 
 DEAF = """
@@ -198,9 +203,41 @@ def test_a_marker_that_says_nothing_to_it_is_told(pytester: pytest.Pytester) -> 
     result.assert_outcomes(errors=1)
 
 
+def test_the_summary_begins_with_the_reason(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_it="""
+        import pytest
+
+        from kcontroller_chaos.znode_invariants import owned_after_healing
+        from pytest_kcontroller.errors import StartError
+
+        pytestmark = pytest.mark.kcontroller(backends=["process"])
+        TEXT = "import sys, time, kazoo.client as k; k.KazooClient(sys.argv[1]).start(); time.sleep(600)"
+
+
+        def test_1(kc_system):
+            kc_system(["{python}", "-c", "", "{zk}"], nodes=1)
+
+        def test_2(kc_system):
+            kc_system(["{python}", "-c", TEXT, "{zk}"], nodes=1).check(owned_after_healing("/x"))
+        """
+    )
+    result = pytester.runpytest("-p", "no:randomly")
+    result.stdout.fnmatch_lines(
+        [
+            "*- kc_system: to run it again -*",
+            "FAILED test_it.py::test_1 - node 0 did not start: it ended *",
+            "FAILED test_it.py::test_2 - owned-after-healing(/x) is violated: *",
+        ]
+    )
+    assert "contextlib.py" not in result.stdout.str(), "where it happened is in the test"
+
+
 def test_what_was_not_said_is_waited_for_and_told(kc_system: KSystems) -> None:
-    system = kc_system([*program("k.KazooClient(sys.argv[1]).start(); time.sleep(99)"), "{zk}"], nodes=2)
-    with pytest.raises(WaitTimeoutError, match=r"node 0 says .*: it has said nothing"):
+    text = "print('INFO me - {}'); print('x'); k.KazooClient(sys.argv[1]).start(); time.sleep(99)"
+    system = kc_system([*program(text), "{zk}"], nodes=2)
+    others = r"2 lines were printed that are no JSON object; the first: INFO me - \{\}"
+    with pytest.raises(WaitTimeoutError, match=rf"node 0 says .*: it has said nothing; {others}"):
         system.wait_until_said(0, leads="/x", timeout_s=0.1)
     with pytest.raises(
         UsageError, match=r'latency: this backend has no .*\n  -> name {peers} .*; or use mode="zookeeper"'
@@ -211,8 +248,8 @@ def test_what_was_not_said_is_waited_for_and_told(kc_system: KSystems) -> None:
     ):
         system.net.cut(0, 1)
     assert system.owner("/x") is None
-    with pytest.raises(WaitTimeoutError, match=r"a node owns /x: no session owns it"):
-        system.wait_for_owner("/x", timeout_s=0.1)
+    with pytest.raises(WaitTimeoutError, match=r"a node owns /x/y: no session owns it; / has zookeeper"):
+        system.wait_for_owner("/x/y", timeout_s=0.1)
     system.check([*one_owner("/x")])
     with pytest.raises(UsageError, match=r"'/x' is no invariant"):
         system.check("/x")  # type: ignore[arg-type]

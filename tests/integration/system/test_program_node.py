@@ -24,7 +24,7 @@ if signal.sigtimedwait([signal.SIGTERM], 0.3) is None:
 
 def test_at_the_end_it_gets_its_own_signal_and_no_other(tmp_path: Path) -> None:
     """By SIGTERM, which ends most programs at once, it could not save what it has."""
-    program = program_of([sys.executable, "-c", ENDS_IN_ITS_OWN_WAY], stop_signal="SIGINT")
+    program = program_of([sys.executable, "-c", ENDS_IN_ITS_OWN_WAY, "{zk}"], stop_signal="SIGINT")
     (tmp_path / "logs").mkdir()
     (tmp_path / "history").mkdir()
     ends: list[int] = []

@@ -40,6 +40,13 @@ def test_a_file_with_a_program(tmp_path: Path) -> None:
         ('[system]\ncommand = "it\'s"\n', '`system.command`: "it\'s" cannot be read: No closing quotation'),
         ('[system]\ncommand = "no-such-program"\n', "there is no program 'no-such-program' on the path"),
         ('[system]\ncommand = "./no-such-program"\n', "there is no program './no-such-program' in "),
+        ('[system]\ncommand = "$HOME/x {zk}"\n', "so $HOME is nothing but these letters: write the path, or sh -c"),
+        ('[system]\ncommand = "~/x {zk}"\n', "so ~ is nothing but these letters"),
+        (
+            "[system]\ncommand = \"sh -c 'exec java -jar $JAR'\"\n",
+            "campaign.toml:5: `system.command`: neither the command nor env has {zk}: the program does not know",
+        ),
+        (SYSTEM + 'ready = "znode:/my/{id"\n', "`system.ready`: '/my/{id' has a brace alone"),
         (
             SYSTEM.replace("{zk}", "{zookeeper}"),
             "campaign.toml:5: `system.command`: nothing is filled in for {zookeeper}\n  -> ",
@@ -97,13 +104,24 @@ def test_what_is_wrong_has_file_line_and_key(tmp_path: Path, text: str, message:
 @pytest.mark.parametrize("place", ["{peers}", "{peer:2}"])
 def test_a_program_that_is_told_of_others_has_links_to_them(tmp_path: Path, place: str) -> None:
     generator = '[generator]\nfaults = ["latency"]\ntargets = ["random"]\n'
-    for told in (SYSTEM.replace("{zk}", place), SYSTEM + f"env = {{ OTHERS = '{place}' }}\n"):
+    for told in (SYSTEM.replace("{id}", place), SYSTEM + f"env = {{ OTHERS = '{place}' }}\n"):
         campaign = loaded(tmp_path, told + FAULT.replace("pause", "partition") + generator)
         assert campaign.faults[0].fault.mode == "control"
 
 
 def test_braces_of_the_program_itself_are_left_alone(tmp_path: Path) -> None:
-    command = f"[system]\ncommand = '''{sys.executable} '{{\"a\": {{1}}}}' ${{HOME}} {{{{id}}}}'''\n"
+    command = f"[system]\ncommand = '''{sys.executable} '{{\"a\": {{1}}}}' ${{HOME}} {{{{id}}}} {{zk}}'''\n"
+    assert loaded(tmp_path, command).program is not None
+
+
+def test_a_jar_that_is_not_built_is_told_before_anything_starts(tmp_path: Path) -> None:
+    java = tmp_path / "java"
+    java.write_text("#!/bin/sh\n")
+    java.chmod(0o755)
+    command = f"[system]\ncommand = '{java} -Xmx1g -jar {tmp_path}/service.jar {{zk}}'\n"
+    with pytest.raises(UsageError, match=r"there is no file '.*/service.jar' in /.*\n  -> it is read from"):
+        loaded(tmp_path, command)
+    (tmp_path / "service.jar").touch()
     assert loaded(tmp_path, command).program is not None
 
 
@@ -121,7 +139,7 @@ def test_a_backend_without_programs_says_which_has_them(name: str) -> None:
 
 
 def test_what_is_in_an_image_runs_in_containers_and_nothing_else_does(tmp_path: Path) -> None:
-    text = '[system]\nimage = "mine:1"\ncommand = ""\n' + FAULT.replace("pause", "memory_limit")
+    text = '[system]\nimage = "mine:1"\ncommand = ""\nenv = { ZK = "{zk}" }\n' + FAULT.replace("pause", "memory_limit")
     program = loaded(tmp_path, text).program
     assert program is not None and (program.image, program.command) == ("mine:1", ())
     backend("docker").check_runs_programs(in_image=True)

@@ -26,7 +26,7 @@ def test_an_endless_text_is_cut_and_says_so() -> None:
 
 
 def test_lines_of_ours_stay_lines() -> None:
-    assert printable_lines("a\x1b\n  -> b\x00") == "a\\x1b\n  -> b\\x00"
+    assert printable_lines("a\x1b\n  -> b\x00\n\tat x") == "a\\x1b\n  -> b\\x00\n    at x"
 
 
 def test_an_object_is_shown_whatever_its_repr_does() -> None:
