@@ -19,8 +19,13 @@ from pathlib import Path
 import psutil
 
 from pytest_kcontroller.cluster.children.processes import VARIABLE, Leftover, leftovers, owner_lives
-from pytest_kcontroller.cluster.docker.containers import leftover_containers, remove_container
-from pytest_kcontroller.cluster.docker.network import leftover_networks, remove_network
+from pytest_kcontroller.cluster.docker.leftovers import Leftover as LeftInEngine
+from pytest_kcontroller.cluster.docker.leftovers import (
+    leftover_containers,
+    leftover_networks,
+    remove_container,
+    remove_network,
+)
 from pytest_kcontroller.cluster.process.node import short_temporary
 from pytest_kcontroller.cluster.process.proxy_choice import CHOICE, URL, chosen
 from pytest_kcontroller.cluster.process.shared_proxies import leftover_proxies
@@ -117,31 +122,17 @@ def _end(left: Leftover) -> str:
     return f"it has not ended within {END_S:g} s after SIGKILL"
 
 
-def _containers() -> list[Item]:
+def _in_engine(kind: str, find: Callable[[], list[LeftInEngine]], remove: Callable[[str], None]) -> list[Item]:
     return [
         Item(
-            kind="container",
+            kind=kind,
             name=left.name,
             session=left.session,
             detail="",
             kept="its owner lives, here or on another machine of this engine" if left.owner_lives else "",
-            remove=partial(_removed, remove_container, left.id),
+            remove=partial(_removed, remove, left.id),
         )
-        for left in leftover_containers()
-    ]
-
-
-def _networks() -> list[Item]:
-    return [
-        Item(
-            kind="network",
-            name=left.name,
-            session=left.session,
-            detail="",
-            kept="its owner lives, here or on another machine of this engine" if left.owner_lives else "",
-            remove=partial(_removed, remove_network, left.id),
-        )
-        for left in leftover_networks()
+        for left in find()
     ]
 
 
@@ -226,8 +217,8 @@ def _lives(session: str) -> str:
 
 KINDS: dict[str, Callable[[], list[Item]]] = {
     "processes": _processes,
-    "containers": _containers,
-    "networks": _networks,
+    "containers": partial(_in_engine, "container", leftover_containers, remove_container),
+    "networks": partial(_in_engine, "network", leftover_networks, remove_network),
     "proxies": _proxies,
     "directories": _directories,
 }

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from pathlib import Path
-from typing import Any
-
-from kcontroller_chaos.backends.process import ProcessRun, play_run, start_of
-from kcontroller_chaos.backends.run import Run
-from kcontroller_chaos.history.rundir import RunDirectory
+from kcontroller_chaos.backends.process import ProcessRun, start_of
 from pytest_kcontroller.cluster import java
 from pytest_kcontroller.cluster.contained.cluster import ContainedCluster, ContainedSystem
 from pytest_kcontroller.cluster.contained.image import base
 from pytest_kcontroller.cluster.contained.room import chosen_here
-from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.process import proxy_server
-from pytest_kcontroller.cluster.process.ground import Grounds
 from pytest_kcontroller.cluster.process.proxy_choice import chosen
 from pytest_kcontroller.cluster.zookeeper.container import DEFAULT_IMAGE
 from pytest_kcontroller.cluster.zookeeper.source import check_zookeeper
-from pytest_kcontroller.runtime.real import RunStart
 
 __all__ = ("check", "new_run", "play", "start_of", "versions")
 
@@ -41,17 +32,4 @@ def versions(zookeeper_image: str | None) -> dict[str, str]:
     return {**java.versions(zookeeper_image or DEFAULT_IMAGE), **proxies, "node base": base()}
 
 
-def new_run(settings: ClusterSettings, directory: Path, grounds: Grounds | None = None) -> DockerRun:
-    """Nothing is handed on: a network is one cluster's."""
-    return DockerRun(settings, directory, RunStart.now())
-
-
-async def play(
-    settings: ClusterSettings,
-    directory: RunDirectory,
-    work: Callable[[Run], Coroutine[Any, Any, None]],
-    limit_s: float,
-) -> None:
-    await play_run(
-        DockerRun(settings, directory.path, directory.start, zookeeper_log=directory.zookeeper), work, limit_s
-    )
+new_run, play = DockerRun.new, DockerRun.play

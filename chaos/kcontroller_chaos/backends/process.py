@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from kcontroller_chaos.backends.run import ENGINE, RealRun, Run, perform, too_long
 from kcontroller_chaos.feed import Feed, Tail
@@ -46,6 +46,8 @@ class ProcessRun(RealRun):
     """`zookeeper_log`: where ZooKeeper writes its transaction log from its start on (default: copied there at the end)."""
 
     made_of: type[ProcessCluster] = ProcessCluster
+    """Grounds are handed on if it is this one: a network is one cluster's, and the proxies of Kafka's brokers depend on
+    their names."""
     made_of_programs: type[SystemCluster] = SystemCluster
     """If the settings name a program."""
 
@@ -66,6 +68,31 @@ class ProcessRun(RealRun):
         self._log = FollowedLog(start, clock, self.record)
         self._following: list[asyncio.Task[None]] = []
         self._cluster: ProcessCluster | None = None
+
+    @classmethod
+    def new(cls, settings: ClusterSettings, directory: Path, grounds: Grounds | None = None) -> Self:
+        """See BackendModule.new_run."""
+        return cls(settings, directory, RunStart.now(), grounds=grounds)
+
+    @classmethod
+    async def play(
+        cls,
+        settings: ClusterSettings,
+        directory: RunDirectory,
+        work: Callable[[Run], Coroutine[Any, Any, None]],
+        limit_s: float,
+    ) -> None:
+        """See BackendModule.play."""
+        run = cls(settings, directory.path, directory.start, zookeeper_log=directory.zookeeper)
+
+        async def limited(opened: Run) -> None:
+            run.cluster.end_when_stopped()  # else each wait of the run would wait for it
+            await run.cluster.unless_failed(_within(limit_s, work(opened)))
+
+        try:
+            await perform(run, limited)
+        finally:
+            run.close()
 
     @property
     def cluster(self) -> ProcessCluster:
@@ -151,32 +178,7 @@ def start_of(now: RunStart) -> RunStart:
     return now
 
 
-def new_run(settings: ClusterSettings, directory: Path, grounds: Grounds | None = None) -> ProcessRun:
-    return ProcessRun(settings, directory, RunStart.now(), grounds=grounds)
-
-
-async def play(
-    settings: ClusterSettings,
-    directory: RunDirectory,
-    work: Callable[[Run], Coroutine[Any, Any, None]],
-    limit_s: float,
-) -> None:
-    await play_run(
-        ProcessRun(settings, directory.path, directory.start, zookeeper_log=directory.zookeeper), work, limit_s
-    )
-
-
-async def play_run(run: ProcessRun, work: Callable[[Run], Coroutine[Any, Any, None]], limit_s: float) -> None:
-    """See BackendModule.play."""
-
-    async def limited(opened: Run) -> None:
-        run.cluster.end_when_stopped()  # else each wait of the run would wait for it
-        await run.cluster.unless_failed(_within(limit_s, work(opened)))
-
-    try:
-        await perform(run, limited)
-    finally:
-        run.close()
+new_run, play = ProcessRun.new, ProcessRun.play
 
 
 async def _within(limit_s: float, work: Coroutine[Any, Any, None]) -> None:

@@ -112,7 +112,7 @@ class ContainedCluster(InContainers):
 
     def _new_process(self, node: int) -> SupervisedNode:
         work = self._work / f"node-{node}"
-        return ContainedNode(self._settings_of(node), self.directory, work, self._exited, self.room, cleanup=self._work)
+        return ContainedNode(self.room, self._settings_of(node), self.directory, work, self._exited, cleanup=self._work)
 
 
 class ContainedSystem(InContainers, SystemCluster):

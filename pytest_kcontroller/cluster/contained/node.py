@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ from pytest_kcontroller.cluster.misuse import not_running
 from pytest_kcontroller.cluster.process.node import POLL_S, STOP_S, Child, NodeProcess, SupervisedNode
 from pytest_kcontroller.cluster.system.node import ProgramNode
 from pytest_kcontroller.cluster.timing import scaled
-from pytest_kcontroller.node.settings import NodeSettings
 
 LACKING = b"No module named"
 """As Python says it."""
@@ -30,8 +29,11 @@ LACKING = b"No module named"
 class InContainer(SupervisedNode):
     """See SupervisedNode: every start is a container of its own, at the same address, with the same directory."""
 
-    _room: Room
     _last: ContainedProcess | None = None
+
+    def __init__(self, room: Room, *more: Any, **named: Any) -> None:
+        super().__init__(*more, **named)
+        self._room = room
 
     async def _spawn(self) -> Child:
         if self._last is not None:
@@ -80,19 +82,6 @@ class InContainer(SupervisedNode):
 class ContainedNode(InContainer, NodeProcess):
     """A node of ours."""
 
-    def __init__(
-        self,
-        settings: NodeSettings,
-        run: Path,
-        work: Path,
-        exited: Callable[[int, int], None],
-        room: Room,
-        *,
-        cleanup: Path | None = None,
-    ) -> None:
-        super().__init__(settings, run, work, exited, cleanup=cleanup)
-        self._room = room
-
     @property
     def _command(self) -> list[str]:
         return [*OWN_PYTHON, "pytest_kcontroller.node", str(self.settings_file)]
@@ -113,10 +102,6 @@ class ContainedNode(InContainer, NodeProcess):
 class ContainedProgram(InContainer, ProgramNode):
     """A program of a user's, in an image of theirs. Its container's first process is the engine's, which passes on what asks
     it to end; what holds it up or ends it holds for all that it has started."""
-
-    def __init__(self, room: Room, *more: Any, **named: Any) -> None:
-        super().__init__(*more, **named)
-        self._room = room
 
     @property
     def _spec(self) -> ContainerSpec:

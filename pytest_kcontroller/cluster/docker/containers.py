@@ -1,4 +1,4 @@
-"""Containers that end with their owner, and those that a dead owner left. Only here and in container_process: Docker."""
+"""Containers that end with their owner, and the engine that they run in."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from pytest_kcontroller.cluster.children.processes import SESSION, VARIABLE, host, owner_lives, start_guard
+from pytest_kcontroller.cluster.children.processes import VARIABLE, host, start_guard
 from pytest_kcontroller.errors import EnvironmentFailure, MissingExtraError
 from pytest_kcontroller.model.cluster import Address
 
@@ -189,30 +189,6 @@ class Contained:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class LeftoverContainer:
-    """A container of ours; `owner_lives` False: nobody looks after it any more. Of another machine we cannot tell: True."""
-
-    id: str
-    name: str
-    session: str
-    owner_lives: bool
-
-
-def leftover_containers() -> list[LeftoverContainer]:
-    """Every container whose label has our form, running or not, by name. Raises as `engine` does."""
-    found = []
-    with engine() as client:
-        # the engine's own list, in one answer: docker's objects ask again for each, which may be gone by then
-        for container in client.api.containers(all=True, filters={"label": SESSION_LABEL}):
-            session, made_on = container["Labels"][SESSION_LABEL], container["Labels"].get(HOST_LABEL)
-            if not SESSION.fullmatch(session):
-                continue
-            lives = made_on != host() or owner_lives(session)
-            found.append(LeftoverContainer(container["Id"], container["Names"][0].lstrip("/"), session, lives))
-    return sorted(found, key=lambda leftover: leftover.name)
-
-
 def _signal(name: str, number: signal.Signals) -> None:
     from docker.errors import APIError
 
@@ -223,16 +199,3 @@ def _signal(name: str, number: signal.Signals) -> None:
         if refused.status_code not in (404, 409):  # it is gone, or does not run
             what = f"the container cannot be sent {number.name}: {refused.explanation}"
             raise EnvironmentFailure(what, where=name) from None
-
-
-def remove_container(name: str) -> None:
-    """Ends it if it runs; its anonymous volumes go too. One that is gone already is no error."""
-    from docker.errors import APIError, NotFound
-
-    try:
-        with engine() as client:
-            client.containers.get(name).remove(force=True, v=True)
-    except NotFound:
-        return
-    except APIError as refused:
-        raise EnvironmentFailure(f"the container cannot be removed: {refused.explanation}", where=name) from None

@@ -9,12 +9,10 @@ import json
 import os
 import secrets
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from pytest_kcontroller.cluster.children.processes import SESSION, host, owner_lives, session_id, start_guard
-from pytest_kcontroller.cluster.docker.containers import HOST_LABEL, SESSION_LABEL, engine
+from pytest_kcontroller.cluster.children.processes import session_id, start_guard
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure, StartError
 
@@ -88,38 +86,3 @@ class Network:
         if self.subnet and said:
             what = f"the network {self.name} may be left: {said[-1]['error']}"
             raise EnvironmentFailure(what, hint="kcontroller gc removes it")
-
-
-@dataclass(frozen=True, slots=True)
-class LeftoverNetwork:
-    """As LeftoverContainer."""
-
-    id: str
-    name: str
-    session: str
-    owner_lives: bool
-
-
-def leftover_networks() -> list[LeftoverNetwork]:
-    """Every network whose label has our form, by name. Raises as `engine` does."""
-    found = []
-    with engine() as client:
-        for network in client.api.networks(filters={"label": SESSION_LABEL}):
-            session, made_on = network["Labels"][SESSION_LABEL], network["Labels"].get(HOST_LABEL)
-            if SESSION.fullmatch(session):
-                lives = made_on != host() or owner_lives(session)
-                found.append(LeftoverNetwork(network["Id"], network["Name"], session, lives))
-    return sorted(found, key=lambda leftover: leftover.name)
-
-
-def remove_network(name: str) -> None:
-    """One that is gone already is no error. Raises EnvironmentFailure: somebody is in it."""
-    from docker.errors import APIError, NotFound
-
-    try:
-        with engine() as client:
-            client.networks.get(name).remove()
-    except NotFound:
-        return
-    except APIError as refused:
-        raise EnvironmentFailure(f"the network cannot be removed: {refused.explanation}", where=name) from None

@@ -13,7 +13,7 @@ import pytest
 
 from kcontroller_chaos.history.read import read_history
 from kcontroller_chaos.invariants import check_all
-from pytest_kcontroller.cluster.docker.containers import leftover_containers
+from pytest_kcontroller.cluster.docker.leftovers import leftover_containers
 from pytest_kcontroller.cluster.timing import scaled
 from tests.tools.programs import run_in
 

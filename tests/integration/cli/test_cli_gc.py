@@ -19,15 +19,8 @@ import pytest
 from pytest_kcontroller.cli import _leftovers, main
 from pytest_kcontroller.cli._leftovers import Item
 from pytest_kcontroller.cluster.children.processes import VARIABLE, leftovers, session_id, temporary_name
-from pytest_kcontroller.cluster.docker.containers import (
-    HOST_LABEL,
-    SESSION_LABEL,
-    engine,
-    host,
-    leftover_containers,
-    remove_container,
-)
-from pytest_kcontroller.cluster.docker.network import remove_network
+from pytest_kcontroller.cluster.docker.containers import HOST_LABEL, SESSION_LABEL, engine, host
+from pytest_kcontroller.cluster.docker.leftovers import leftover_containers, remove_container, remove_network
 from pytest_kcontroller.cluster.process.shared_proxies import prefix
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure

@@ -23,9 +23,8 @@ from pytest_kcontroller.cluster.docker.containers import (
     ContainerSpec,
     engine,
     host,
-    leftover_containers,
-    remove_container,
 )
+from pytest_kcontroller.cluster.docker.leftovers import leftover_containers, remove_container
 from pytest_kcontroller.cluster.docker.network import Network
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.container import ContainerZooKeeper

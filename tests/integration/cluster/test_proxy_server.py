@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from pytest_kcontroller.cluster.children.processes import session_id
-from pytest_kcontroller.cluster.docker.containers import engine, leftover_containers
+from pytest_kcontroller.cluster.docker.containers import engine
+from pytest_kcontroller.cluster.docker.leftovers import leftover_containers
 from pytest_kcontroller.cluster.process import proxy_server
 from pytest_kcontroller.cluster.process.links import Links
 from pytest_kcontroller.cluster.process.proxy_choice import CHOICE, IMAGE, URL, Choice, chosen
