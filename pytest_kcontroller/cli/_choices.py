@@ -1,8 +1,10 @@
-"""The options that take the place of what a campaign file says: a mutant, selectors, a strategy, plugins."""
+"""Options that several commands have: where runs go, how the result is told, and what takes the place of what a campaign
+file says (a mutant, selectors, a strategy, plugins)."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from pytest_kcontroller.errors import UsageError
 
@@ -12,6 +14,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--selector", action="append", default=[], metavar="REASON=NAME", help="leader selector")
     parser.add_argument("--assignment", metavar="NAME", help="replica assignment strategy")
     parser.add_argument("--plugin", action="append", default=[], metavar="MODULE", help="load this plugin")
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Of a command that plays runs."""
+    parser.add_argument("--out", type=Path, default=Path("runs"), help="where run directories go (default: runs)")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of text, when all is played")
+
+
+def check_least(args: argparse.Namespace, **least: float) -> None:
+    """The numbers of these names, if they were given. Raises UsageError for one that is below its least."""
+    for name, at_least in least.items():
+        value = getattr(args, name)
+        if value is not None and not value >= at_least:  # nan is neither
+            where = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{value:g} is too small", where=where, hint=f"{at_least:g} or more")
 
 
 def selectors(args: argparse.Namespace) -> dict[str, str]:

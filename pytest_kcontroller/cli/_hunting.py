@@ -20,7 +20,7 @@ from pytest_kcontroller.cli._colour import paint
 from pytest_kcontroller.cli._output import Document, document, of_run
 from pytest_kcontroller.cli._playing import CLEAR, duration
 from pytest_kcontroller.cli._results import Planned, Played, arguments, run_line, verdict_of, why, without_numbers
-from pytest_kcontroller.cli._signals import until_terminated
+from pytest_kcontroller.cli._signals import run_until_terminated
 from pytest_kcontroller.cli._workers import encoded, endless, play_batches, raise_failure
 from pytest_kcontroller.errors import KControllerError
 from pytest_kcontroller.model.text import printable_lines
@@ -124,10 +124,7 @@ class Progress:
 
 def hunt(plan: Hunt) -> int:
     """Its exit status. Raises KeyboardInterrupt on Ctrl-C and SIGTERM."""
-    try:
-        return asyncio.run(until_terminated(_hunt(plan, Progress(sys.stdout))))
-    except asyncio.CancelledError:
-        raise KeyboardInterrupt from None
+    return run_until_terminated(_hunt(plan, Progress(sys.stdout)))
 
 
 async def _hunt(plan: Hunt, screen: Progress) -> int:

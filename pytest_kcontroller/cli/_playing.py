@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from pytest_kcontroller.cli._colour import paint
 from pytest_kcontroller.cli._results import Cause, Planned, Played, again, counts, in_common, line_of, verdict_of, why
-from pytest_kcontroller.cli._signals import until_terminated
+from pytest_kcontroller.cli._signals import run_until_terminated
 from pytest_kcontroller.errors import KControllerError
 from pytest_kcontroller.model.text import LONGEST, printable, printable_lines
 
@@ -71,10 +71,10 @@ def play(playing: Playing) -> list[RunResult]:
     """Plays them and prints. Raises KeyboardInterrupt on Ctrl-C and SIGTERM, and KControllerError if a run could not be
     played or shows a bug of ours; `played` has what ended before."""
     try:
-        asyncio.run(until_terminated(_play(playing)))
-    except asyncio.CancelledError:
+        run_until_terminated(_play(playing))
+    except KeyboardInterrupt:
         playing.stopped = "interrupted"
-        raise KeyboardInterrupt from None
+        raise
     except Exception as failed:
         playing.stopped = printable(str(failed).partition("\n")[0])
         raise

@@ -32,6 +32,16 @@ async def until_terminated(work: Coroutine[Any, Any, T], heard: Callable[[], obj
         return await task
 
 
+def run_until_terminated(work: Coroutine[Any, Any, T]) -> T:
+    """The same on a loop of its own. Raises KeyboardInterrupt."""
+    import asyncio
+
+    try:
+        return asyncio.run(until_terminated(work))
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+
+
 @contextlib.contextmanager
 def terminated_as_interrupted() -> Iterator[None]:
     """SIGTERM raises KeyboardInterrupt, as Ctrl-C does: what a command has begun is taken back. Nothing, if somebody else

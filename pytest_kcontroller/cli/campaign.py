@@ -31,7 +31,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"how the cluster is made real ({backends.HELP}; default: %(default)s)",
     )
     run_parser.add_argument("--seeds", metavar="A..B", help='"1..50", "3" or "1,4,7"; default: those of the file')
-    run_parser.add_argument("--out", type=Path, default=Path("runs"), help="where run directories go (default: runs)")
     run_parser.add_argument(
         "--shard", default="1/1", metavar="I/N", help="only every N-th run, from the I-th on: for N jobs side by side"
     )
@@ -42,7 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-seconds", type=_seconds, metavar="S", help="start no new run after so long (the last one is finished)"
     )
     run_parser.add_argument("--fail-fast", action="store_true", help="start no new run after one that did not hold")
-    run_parser.add_argument("--json", action="store_true", help="one JSON object instead of text, when all is played")
     run_parser.add_argument("-v", "--verbose", action="store_true", help="say of each run how much it has tested")
     run_parser.add_argument(
         "--noop-fault",
@@ -53,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--zookeeper", choices=PLACES, default=EMBEDDED, help="where it runs (default: %(default)s)"
     )
     run_parser.add_argument("--zookeeper-image", metavar="IMAGE", help="of the container (default: zookeeper:3.9)")
+    _choices.add_output(run_parser)
     _choices.add_arguments(run_parser)
     explain(
         run_parser,
@@ -146,10 +145,9 @@ def _playing(args: argparse.Namespace) -> Playing:
 
 
 def _check_jobs(args: argparse.Namespace) -> None:
-    from pytest_kcontroller.errors import NotOnThisBackend, UsageError
+    from pytest_kcontroller.errors import NotOnThisBackend
 
-    if args.jobs < 1:
-        raise UsageError(f"{args.jobs} is too small", where="--jobs", hint="1 or more")
+    _choices.check_least(args, jobs=1)
     if args.jobs > 1 and not backends.backend(args.backend).simulated:
         raise NotOnThisBackend(
             f"runs of the backend {args.backend} are played one after the other",

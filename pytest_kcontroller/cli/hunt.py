@@ -21,8 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs", type=int, default=1, metavar="N", help="processes side by side (default: %(default)s)"
     )
-    parser.add_argument("--out", type=Path, default=Path("runs"), help="where run directories go (default: runs)")
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of text, at the end")
+    _choices.add_output(parser)
     _choices.add_arguments(parser)
     explain(
         parser,
@@ -44,13 +43,8 @@ def run(args: argparse.Namespace) -> int:
     from pytest_kcontroller.cli._hunting import Hunt, document_of, hunt
     from pytest_kcontroller.cli._json import print_json
     from pytest_kcontroller.cli._output import documented
-    from pytest_kcontroller.errors import UsageError
 
-    for name, least in (("from_seed", 0), ("jobs", 1), ("max_seconds", 0), ("max_runs", 1)):
-        if getattr(args, name) is not None and not getattr(args, name) >= least:
-            raise UsageError(
-                f"{getattr(args, name):g} is too small", where=f"--{name.replace('_', '-')}", hint=f"{least} or more"
-            )
+    _choices.check_least(args, from_seed=0, jobs=1, max_seconds=0, max_runs=1)
     campaign = load_campaign(args.file, load_catalogue(args.plugin))
     options = Options(
         out=args.out,

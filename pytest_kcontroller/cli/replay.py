@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kcontroller_chaos import backends
-from pytest_kcontroller.cli import explain
+from pytest_kcontroller.cli import _choices, explain
 
 if TYPE_CHECKING:
     from kcontroller_chaos.play.runner import Options, RunResult
@@ -31,9 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"of a campaign file (default: {backends.DEFAULT}, or the first that has what the file needs)",
     )
     parser.add_argument("--times", type=int, default=1, metavar="N", help="how often (default: %(default)s)")
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of text, when all is played")
     parser.add_argument("-v", "--verbose", action="store_true", help="say of each replay how much it has tested")
-    parser.add_argument("--out", type=Path, default=Path("runs"), help="where run directories go (default: runs)")
+    _choices.add_output(parser)
     explain(
         parser,
         examples=[
@@ -54,8 +53,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_kcontroller.cli._playing import Playing, play
     from pytest_kcontroller.errors import UsageError
 
-    if args.times < 1:
-        raise UsageError(f"{args.times} is no number of times", where="--times", hint="1 or more")
+    _choices.check_least(args, times=1)
     if args.what.is_dir():
         if args.seed is not None:
             raise UsageError("a run has its seed", where="--seed", hint="leave it out, or name a campaign file")

@@ -1,23 +1,24 @@
-"""The fewest faults and actions of a schedule that still violate what it has violated, in simulated time.
+"""The fewest faults and actions of a schedule that still violate what it has violated.
 
 Delta debugging (Zeller, Hildebrandt: Simplifying and Isolating Failure-Inducing Input): leave out ever smaller parts, until
 no single action can be left out any more. Each action draws from a stream of its own, so that the others do the same
-without it.
+without it. On real nodes one schedule need not come out as one run: there what violates nothing is played again, so often
+as one likes, before it counts as that; once is enough for the contrary.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from kcontroller_chaos.campaign.actions import Action
-from kcontroller_chaos.campaign.file import Campaign
 from kcontroller_chaos.campaign.schedule import Schedule
-from kcontroller_chaos.play.hunting import Hunter
-from kcontroller_chaos.play.runner import Options
 
 T = TypeVar("T")
+
+Play = Callable[[int, Schedule | None], tuple[str, Collection[str]]]
+"""Plays a seed once, by a schedule, or by what its campaign draws; the verdict, and the invariants that are violated."""
 
 
 def fewest(items: Sequence[T], violates: Callable[[Sequence[T]], bool]) -> list[T]:
@@ -36,27 +37,30 @@ def fewest(items: Sequence[T], violates: Callable[[Sequence[T]], bool]) -> list[
     return left
 
 
-@dataclass(slots=True)
-class Shrinking:
-    """Of one schedule. `wanted` is the invariant that must be violated; `tell(actions, runs)` is called whenever fewer are
-    enough. Raises UsageError as runner.check does."""
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """So many actions, and the verdict of each time that they were played: of the last one, if they are `violated`."""
 
-    campaign: Campaign
-    options: Options
+    actions: int
+    verdicts: tuple[str, ...]
+    violated: bool
+
+
+@dataclass(slots=True, kw_only=True)
+class Shrinking:
+    """Of one schedule. `wanted` is the invariant that must be violated; what does not violate it in `plays` plays counts as
+    not doing so. `over(runs)` says why no further run is played, if none is. `tell` is called of each that was tried."""
+
     schedule: Schedule
     wanted: str
-    most_runs: int
-    tell: Callable[[int, int], None]
+    play: Play
+    plays: int
+    over: Callable[[int], str]
+    tell: Callable[[Tried, int], None]
+    tried: list[Tried] = field(default_factory=list)
     runs: int = 0
-    _hunter: Hunter = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._hunter = Hunter(self.campaign, self.options)
-
-    @property
-    def enough(self) -> bool:
-        """No more runs: with more of them fewer actions may do."""
-        return self.runs >= self.most_runs
+    stopped: str = ""
+    """Why it was ended: with more runs fewer actions may do."""
 
     def comes_back(self) -> bool:
         """Whether the whole schedule violates it still."""
@@ -67,17 +71,27 @@ class Shrinking:
         return replace(self.schedule, actions=tuple(fewest(self.schedule.actions, self._violates)))
 
     def _violates(self, actions: Sequence[Action]) -> bool:
-        if self.enough:
-            return False
-        self.runs += 1
-        found = self._hunter.play(self.schedule.seed, replace(self.schedule, actions=tuple(actions)))
-        if self.wanted not in found.violated:
-            return False
-        self.tell(len(actions), self.runs)
-        return True
+        schedule, verdicts, violated = replace(self.schedule, actions=tuple(actions)), list[str](), False
+        while not violated and len(verdicts) < self.plays and not self._is_over():
+            verdict, names = self.play(schedule.seed, schedule)
+            self.runs += 1
+            verdicts.append(verdict)
+            violated = self.wanted in names
+        if verdicts:
+            self.tried.append(Tried(len(actions), tuple(verdicts), violated))
+            self.tell(self.tried[-1], self.runs)
+        return violated
+
+    def _is_over(self) -> bool:
+        self.stopped = self.stopped or self.over(self.runs)
+        return bool(self.stopped)
 
 
-def violating_seed(campaign: Campaign, options: Options, wanted: str, seeds: Sequence[int]) -> int | None:
-    """The first of `seeds` with which the campaign violates it; None: none does."""
-    hunter = Hunter(campaign, options)
-    return next((seed for seed in seeds if wanted in hunter.play(seed).violated), None)
+def violating_seed(play: Play, wanted: str, seeds: Sequence[int], plays: int) -> int | None:
+    """The first of `seeds` with which a campaign violates it in one of so many plays; None: none does."""
+    for seed in seeds:
+        for _ in range(plays):
+            _, names = play(seed, None)
+            if wanted in names:
+                return seed
+    return None

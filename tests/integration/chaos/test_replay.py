@@ -98,7 +98,7 @@ def test_a_schedule_that_lost_lines_is_noticed(tmp_path: Path) -> None:
         ("", ["."], "it has no run.json"),
         ("", [".", "--seed", "1"], "a run has its seed"),
         ("", [".", "--backend", "sim"], "a run has its backend"),
-        ("", ["c.toml", "--times", "0"], "0 is no number of times"),
+        ("", ["c.toml", "--times", "0"], "--times: 0 is too small"),
         ("{}", ["."], "this run has no campaign.toml"),
         ("{", ["."], "run.json: cannot be read"),
         ("[]", ["."], "run.json: is no JSON object"),

@@ -1,13 +1,19 @@
-"""`kcontroller shrink`: a run with more than it needs, in simulated time."""
+"""`kcontroller shrink`: a run with more than it needs, in simulated time and on real nodes."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
+
+import jsonschema
 
 from pytest_kcontroller.cluster.timing import scaled
 from tests.tools.programs import run_kcontroller
 
-ZOMBIE = Path(__file__).parents[3] / "chaos" / "campaigns" / "zombie.toml"
+ROOT = Path(__file__).parents[3]
+ZOMBIE = ROOT / "chaos" / "campaigns" / "zombie.toml"
+SCHEMA = json.loads((ROOT / "docs/cli.schema.json").read_text())
 MORE = """
 
 [[workload]]
@@ -22,6 +28,34 @@ kind = "latency"
 target = "others"
 at_s = 5
 duration_s = 1
+"""
+
+JOINS = """
+[campaign]
+name = "joins"
+duration_s = 1
+
+[cluster]
+nodes = 1
+
+[[topics]]
+name = "orders"
+
+[[workload]]
+kind = "admin"
+action = "create_topic"
+at_s = 0.2
+topic = "for-nothing"
+
+[[workload]]
+kind = "admin"
+action = "add_node"
+at_s = 0.8
+
+[[invariants]]                       # a node that joins registers itself, and another one is the controller: always violated
+kind = "only_owner_writes"
+path = "/controller"
+written_path = "/brokers/ids/1"
 """
 
 
@@ -48,3 +82,32 @@ def test_what_a_run_does_not_need_is_left_out_and_what_is_left_is_a_campaign(tmp
 
     status, said = kcontroller("shrink", run, "-o", "small.toml")
     assert status == 2 and "small.toml: is there already" in said
+
+
+def test_on_real_nodes_what_violates_nothing_is_played_more_than_once(tmp_path: Path) -> None:
+    def kcontroller(*arguments: object) -> tuple[dict[str, Any], str]:
+        done = run_kcontroller(*arguments, "--json", timeout=scaled(300), cwd=tmp_path)
+        value: dict[str, Any] = json.loads(done.stdout)
+        jsonschema.validate(value, SCHEMA)
+        assert value["status"] == done.returncode, done.stderr
+        return value, done.stderr
+
+    (tmp_path / "joins.toml").write_text(JOINS)
+    value, said = kcontroller("campaign", "run", "joins.toml", "--seeds", 1)
+    assert value["status"] == 1, said
+    value, said = kcontroller("shrink", value["runs"][0]["directory"], "--plays", 2, "-o", "small.toml")
+    assert value["status"] == 0, said
+    untested, violated = ["unknown", "unknown"], ["violated"]
+    assert [(one["actions"], one["verdicts"]) for one in value["tried"]] == [
+        (2, violated),
+        (1, violated),
+        (0, untested),
+    ]
+    assert "1 of 2 violate it, in play 1 of 2, after 2 runs  runs/joins/" in said
+    assert "0 of 2 do not, in 2 plays (unknown, unknown), after 4 runs\n" in said
+    assert [action["kind"] for action in value["left"]] == ["add_node"]
+    assert [entry["name"] for entry in value["run"]["violated"]] == [value["invariant"]]
+    played = (tmp_path / value["run"]["directory"] / "schedule.jsonl").read_text()
+    assert "add_node" in played and "for-nothing" not in played
+    assert value["again"] == "kcontroller campaign run small.toml --seeds 1"
+    assert "for-nothing" not in (tmp_path / "small.toml").read_text()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcontroller_chaos.campaign.file import load_campaign
-from kcontroller_chaos.campaign.schedule import JITTER_US, draw
+from kcontroller_chaos.campaign.schedule import JITTER_US, Schedule, draw
 from kcontroller_chaos.campaign.written import campaign_text
-from kcontroller_chaos.play.shrinking import fewest
+from kcontroller_chaos.play.shrinking import Shrinking, Tried, fewest
 
 CAMPAIGNS = Path(__file__).parents[3] / "chaos" / "campaigns"
 
@@ -38,6 +39,51 @@ def test_few_of_many_are_found_in_few_runs() -> None:
 
     assert fewest([*range(64)], violates) == [7, 50]
     assert len(asked) < 64
+
+
+class Rarely:
+    """What real nodes may do: a schedule with this action violates in every second play only."""
+
+    def __init__(self, cause: str) -> None:
+        self._cause, self._plays = cause, Counter[tuple[str, ...]]()
+
+    def __call__(self, seed: int, schedule: Schedule | None) -> tuple[str, tuple[str, ...]]:
+        assert schedule is not None and schedule.seed == seed
+        names = tuple(action.id for action in schedule.actions)
+        self._plays[names] += 1
+        violated = self._cause in names and self._plays[names] % 2 == 0
+        return ("violated", ("a-rule",)) if violated else ("held", ())
+
+
+def shrinking(plays: int, most: int = 100) -> Shrinking:
+    schedule = draw(load_campaign(CAMPAIGNS / "explore.toml"), 1)
+    return Shrinking(
+        schedule=schedule,
+        wanted="a-rule",
+        play=Rarely(schedule.actions[-4].id),
+        plays=plays,
+        over=lambda runs: "enough" if runs >= most else "",
+        tell=lambda tried, runs: None,
+    )
+
+
+def test_what_violates_now_and_then_is_found_with_more_plays() -> None:
+    often = shrinking(plays=2)
+    assert often.comes_back() and often.tried == [Tried(len(often.schedule.actions), ("held", "violated"), True)]
+    assert often.shrunk().actions == often.schedule.actions[-4:-3]
+    assert often.stopped == "" and often.runs == sum(len(tried.verdicts) for tried in often.tried)
+    assert {tried.verdicts for tried in often.tried if not tried.violated} == {("held", "held")}
+
+    once = shrinking(plays=1)
+    assert not once.comes_back() and once.tried == [Tried(len(once.schedule.actions), ("held",), False)]
+
+
+def test_when_it_is_over_what_is_left_violates() -> None:
+    early = shrinking(plays=2, most=5)
+    assert early.comes_back()
+    left = early.shrunk().actions
+    assert early.stopped == "enough" and early.runs == 5
+    assert early.schedule.actions[-4] in left and 1 < len(left) < len(early.schedule.actions)
 
 
 @pytest.mark.parametrize("name", ["smoke", "zombie", "links", "everything", "explore"])
