@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, get_type_hints
@@ -109,8 +110,12 @@ class Key:
 def parameters(declared: type, types: Mapping[Any, str] = PARAMETER_TYPES) -> tuple[Key, ...]:
     """The keys that the fields of a fault or, with ACTION_TYPES, of an admin action make; the default of one that must be
     given is REQUIRED. Raises TypeError: a field that cannot stand in a campaign file."""
-    hints = get_type_hints(declared)
+    hints = _types_of(declared)
     return tuple(_parameter(field, hints[field.name], types) for field in dataclasses.fields(declared))
+
+
+# A command asks some hundred times; each answer compiles all annotations of the class and of its bases.
+_types_of = functools.cache(get_type_hints)
 
 
 def _parameter(field: dataclasses.Field[Any], kind: Any, types: Mapping[Any, str]) -> Key:
