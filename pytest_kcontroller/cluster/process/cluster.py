@@ -132,10 +132,8 @@ class ProcessCluster(NodesInside, OwnZooKeepers, ObservedCluster):
     async def _start_nodes(self) -> None:
         """All at once. Raises StartError when the first of them fails: what the others say then may be its consequence."""
         async with Nursery() as tasks:
-            for starting in [
-                tasks.start(self.restart(node), name=f"start node {node}") for node in self.nodes_to_start
-            ]:
-                await starting
+            for one in [tasks.start(self.restart(node), name=f"start {node}") for node in self.nodes_to_start]:
+                await one
 
     async def _start_ground(self) -> None:
         """What the nodes stand on."""

@@ -55,8 +55,8 @@ class ProxiedZooKeeper:
     ) -> None:
         self.view, self.passing, self._access = view, passing, access
         self._proxies, self._watchman = proxies, watchman
-        self._scratch = f"{watchman.below}-rate"
-        """A znode beside the test's own, while a rate is measured."""
+        self._scratch = f"{watchman.below or '/kc'}-rate"
+        """A znode beside the test's own, or among them, while a rate is measured."""
         self._relays: list[Relay] = []
         self._members: list[Member] = []
         self._cut_off: set[str] = set()
