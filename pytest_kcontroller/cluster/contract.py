@@ -69,6 +69,16 @@ class Nodes(Protocol):
         """A node that gets SIGTERM has ended within so long, unscaled, whatever the controller does: by its `config`."""
         ...
 
+    @property
+    def stop_statuses(self) -> tuple[int, ...]:
+        """How a node that gets SIGTERM ends; empty: anyhow."""
+        ...
+
+    @property
+    def refused_statuses(self) -> tuple[int, ...]:
+        """How a node may end that starts while the registration of its predecessor is there; empty: it waits."""
+        ...
+
     async def kill(self, node: int) -> int:
         """SIGKILL; returns the observed exit status (-9)."""
         ...

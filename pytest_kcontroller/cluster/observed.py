@@ -175,6 +175,16 @@ class ObservedCluster(ABC):
         limits = ShutdownLimits.of(self.settings.config)
         return CLOSE_S + (0 if limits is None else limits.longest_us / 1e6)
 
+    @property
+    def stop_statuses(self) -> tuple[int, ...]:
+        """See contract.Cluster."""
+        return (0,)
+
+    @property
+    def refused_statuses(self) -> tuple[int, ...]:
+        """See contract.Cluster."""
+        return ()
+
     def _new_node(self) -> int:
         """The id of a further one. Raises UsageError."""
         if paused := [node for node in self.running if self.process_state(node) == "T"]:

@@ -38,6 +38,8 @@ GIVEN: Mapping[str, str] = {
     "hold_request": 'request = "UpdateMetadata"\nduration_s = 1',
 }
 """KIND[:MODE] -> lines of its table, instead of `duration_s = 1`."""
+SESSION_MS = {"sim": 1000, "process": 3000, "docker": 6000, "kafka": 15000}
+"""How long a session lives: longer where a node takes long to start."""
 SLOT_S = 4
 """So long for each that lies in wait: a topic is made for it meanwhile."""
 
@@ -93,9 +95,7 @@ def groups(backend: Backend) -> list[list[str]]:
 def campaign(directory: Path, backend: Backend, names: Sequence[str], *, at_once: bool = False) -> Campaign:
     """Those that lie in wait first, each in its slot; then one after the other. `at_once`: all at the same time."""
     zookeepers = 3 if any(ZOOKEEPERS in FAULTS[name].needs for name in names) else 1
-    session_timeout_ms = (
-        1000 if backend.simulated else 6000 if backend.containers else 3000
-    )  # a start takes longer there
+    session_timeout_ms = SESSION_MS[backend.name]
     text, before, number = HEAD.format(session_timeout_ms=session_timeout_ms, zookeepers=zookeepers), "", 0
     for name in sorted(names, key=lambda name: not FAULTS[name].may_miss):
         fault = FAULTS[name]

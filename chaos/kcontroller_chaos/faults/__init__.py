@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any, ClassVar, Self
 
 from kcontroller_chaos.injection import Evidence, Injection, Placement, Wrong
-from pytest_kcontroller.cluster.capabilities import BROKERS, Capability
+from pytest_kcontroller.cluster.capabilities import Capability
 from pytest_kcontroller.cluster.contract import Cluster
 from pytest_kcontroller.hookspecs import hookimpl
 
@@ -59,7 +59,8 @@ class Fault(ABC):
     ends_process: ClassVar[bool] = False
     """Whether the node's process may end by it; the end of any other violates `nodes-stay-up`."""
     exit_statuses: ClassVar[tuple[int, ...]] = ()
-    """How that process may end by it, -9 by SIGKILL; empty: anyhow. Any other end violates `nodes-stay-up` too."""
+    """How that process may end by it, -9 by SIGKILL, 0 in good order, whatever the status for that is on a backend; empty:
+    anyhow. Any other end violates `nodes-stay-up` too."""
     on_zookeeper: ClassVar[bool] = False
     """Whether it is on ZooKeeper's own servers, and so on no node: its target is `zookeeper`, and it needs ZOOKEEPERS."""
     least_zookeepers: ClassVar[int] = 1
@@ -118,7 +119,10 @@ class Fault(ABC):
         may not."""
         if not self.ends_process:
             return None
-        return self.exit_statuses if cluster.has(BROKERS) or 0 not in self.exit_statuses else ()
+        if 0 not in self.exit_statuses:
+            return self.exit_statuses
+        orderly = cluster.stop_statuses
+        return (*orderly, *(status for status in self.exit_statuses if status != 0)) if orderly else ()
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -41,18 +41,18 @@ async def killed(on: Injection) -> Evidence:
     return {"status": ended["status"], "exited_us": ended["t_us"], **await on.wait_closed(by_client=False)}
 
 
-async def ended_with(on: Injection, status: int) -> Event:
-    """That the node's process has ended so."""
+async def ended_with(on: Injection, *statuses: int) -> Event:
+    """That the node's process has ended with one of these."""
     return await on.feed.wait(
-        lambda e: e["kind"] == ProcessExited.kind and e["node"] == on.node and e["status"] == status, since=on.since
+        lambda e: e["kind"] == ProcessExited.kind and e["node"] == on.node and e["status"] in statuses, since=on.since
     )
 
 
 async def ended_by_itself(on: Injection) -> Event:
-    """That the node's process has ended as it was asked to: ours with status 0; a program of a user's, which may not have a
-    word for it, by the signal perhaps."""
-    if on.cluster.has(BROKERS):
-        return await ended_with(on, 0)
+    """That the node's process has ended as it was asked to: a broker with its backend's status for that; a program of a
+    user's, which may not have a word for it, by the signal perhaps."""
+    if orderly := on.cluster.stop_statuses:
+        return await ended_with(on, *orderly)
     limit_s = scaled(on.cluster.stop_s)
     with suppress(TimeoutError):
         async with asyncio.timeout(limit_s):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from kcontroller_chaos.faults import Fault
 from kcontroller_chaos.faults._processes import SIGKILLED, START_S, ended_with, next_session, start_again, wait_ready
 from kcontroller_chaos.injection import PROCESS, SESSION, TASKS, Evidence, Injection
+from pytest_kcontroller.cluster.contract import Cluster
 from pytest_kcontroller.errors import EnvironmentFailure, StartError
 
 
@@ -24,6 +25,9 @@ at_s = 2
     ends_session = ends_process = True
     exit_statuses = (SIGKILLED,)
     claims = (PROCESS, SESSION, TASKS)
+
+    def statuses(self, cluster: Cluster) -> tuple[int, ...]:
+        return (*self.exit_statuses, *cluster.refused_statuses)
 
     async def inject(self, on: Injection) -> None:
         await on.cluster.kill(on.node)

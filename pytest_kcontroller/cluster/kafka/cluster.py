@@ -20,12 +20,15 @@ from pytest_kcontroller.cluster.kafka.releases import check_release
 from pytest_kcontroller.cluster.process.cluster import ProcessCluster
 from pytest_kcontroller.cluster.process.node import SupervisedNode
 from pytest_kcontroller.cluster.timing import scaled
+from pytest_kcontroller.cluster.zookeeper.embedded import TERMINATED
 from pytest_kcontroller.errors import NotOnThisBackend
 
 RELEASE_VARIABLE = "KCONTROLLER_KAFKA_RELEASE"
 RELEASE = "3.9.1"
 STOP_S = 30.0
 """Kafka's broker tries a controlled shutdown some times, and closes its logs."""
+REFUSED = 1
+"""The status of a broker that could not start: it gives up where another session has its registration."""
 
 
 def chosen_release() -> str:
@@ -57,6 +60,14 @@ class KafkaCluster(ProcessCluster):
     @property
     def stop_s(self) -> float:
         return STOP_S
+
+    @property
+    def stop_statuses(self) -> tuple[int, ...]:
+        return (TERMINATED,)
+
+    @property
+    def refused_statuses(self) -> tuple[int, ...]:
+        return (REFUSED,)
 
     def _new_process(self, node: int) -> KafkaNode:
         work = self._work / f"node-{node}"

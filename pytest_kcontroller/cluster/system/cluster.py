@@ -172,6 +172,11 @@ class SystemCluster(ProcessCluster):
         return self.program.stop_s
 
     @property
+    def stop_statuses(self) -> tuple[int, ...]:
+        """By the signal perhaps: a program may not have a word for it."""
+        return ()
+
+    @property
     def session_timeout_ms(self) -> int:
         """The longest that one of the nodes has negotiated: a program asks for what it likes."""
         found = [session.timeout_ms for node in self.nodes for session in self.sessions(node)[-1:]]

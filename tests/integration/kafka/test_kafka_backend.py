@@ -28,16 +28,17 @@ def test_a_failover(kcluster, kafka_release, chaos):
     second = kcluster.wait_for_controller(other_than=first)
     kcluster.net.heal()
     kcluster.wait_until_converged()
-    kcluster.stop(second)
-    kcluster.wait_for_controller(other_than=second)
-    kcluster.wait_until_online("orders")
-    kcluster.restart(second)
+    with chaos.fault("graceful_stop", target=f"node:{second}") as stopped:
+        assert stopped.observed()["status"] == 143  # how a JVM says that SIGTERM has ended it
+        kcluster.wait_for_controller(other_than=second)
+        kcluster.wait_until_online("orders")
     new = kcluster.add_node()
     kcluster.create_topic("more", assignment={0: (new, 0)})
     kcluster.wait_until_converged()
     with chaos.fault("log_dir_failure", target=f"node:{new}") as fault:  # the only one that it has: it halts
         assert fault.observed()["status"] == 1
     kcluster.wait_until_converged()
+    kcluster.stop(new)
     kcluster.check()
 
 
