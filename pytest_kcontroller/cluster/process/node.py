@@ -123,14 +123,14 @@ class SupervisedNode(ABC):
         why: str | None = "it was not looked at"
         while self.alive:
             if not (left_s := patience.left_s):
-                raise self._start_error(f"{why}{self._too_late}", patience)
+                raise self.start_error(f"{why}{self._too_late}", patience.seconds)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(left_s):
                     why = await ready(self.node)
             if why is None:
                 return
             await asyncio.sleep(POLL_S)
-        raise self._start_error(f"it ended with status {self._process.returncode}", patience)
+        raise self.start_error(f"it ended with status {self._process.returncode}", patience.seconds)
 
     @abstractmethod
     def _prepare(self) -> None:
@@ -159,11 +159,11 @@ class SupervisedNode(ABC):
             is_ours=self._is_ours,
         )
 
-    def _start_error(self, phase: str, patience: Patience) -> StartError:
+    def start_error(self, phase: str, seconds: float) -> StartError:
         return StartError(
             f"node {self.node}",
             phase=phase,
-            seconds=patience.seconds,
+            seconds=seconds,
             log=self._telling_log,
             command=self._by_hand,
             hint=self._way_out,

@@ -23,7 +23,7 @@ from pytest_kcontroller.cluster.system.node import ProgramNode
 from pytest_kcontroller.cluster.system.output import Output
 from pytest_kcontroller.cluster.system.peers import WHAT, LookTransport, run_here, start_relays
 from pytest_kcontroller.cluster.timing import scaled
-from pytest_kcontroller.errors import EnvironmentFailure, UsageError
+from pytest_kcontroller.errors import EnvironmentFailure, StartError, UsageError
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.model.toxics import Toxic
 from pytest_kcontroller.runtime.ports import Transport
@@ -69,6 +69,16 @@ class SystemCluster(ProcessCluster):
         )
         await super()._start()
         self._begun = True
+
+    async def _start_nodes(self) -> None:
+        """One that was ready, and has ended, is why another is not perhaps, which says less."""
+        try:
+            await super()._start_nodes()
+        except StartError as failed:
+            if ended := [node for node in self.fallen if f"node {node}" != failed.name]:
+                phase = f"it ended by itself, and {failed.name} is not ready: {failed.phase}"
+                raise self.process(ended[0]).start_error(phase, failed.seconds) from None
+            raise
 
     def _flooded(self, why: str) -> None:
         self._fail(why, self.directory / "logs")
