@@ -16,6 +16,8 @@ from pytest_kcontroller.runtime.ports import Clock
 Evidence = dict[str, Any]
 NOBODY = -1
 """The node of a fault that is on no node."""
+HEALING_S = 15.0
+"""What comes after the healing (`when = "healed:..."`) waits so long, unscaled, for a program of a user's to be ready."""
 Wrong = tuple[str, str, str]
 """A key of a fault's table, what is wrong with its value, and what to write instead."""
 

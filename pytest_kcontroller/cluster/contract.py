@@ -70,6 +70,11 @@ class Nodes(Protocol):
         ...
 
     @property
+    def checkpoint_s(self) -> float:
+        """A broker writes to its disk at least so often, unscaled: by its `config`."""
+        ...
+
+    @property
     def stop_statuses(self) -> tuple[int, ...]:
         """How a node that gets SIGTERM ends; empty: anyhow."""
         ...

@@ -33,6 +33,7 @@ from pytest_kcontroller.errors import EnvironmentFailure, NotOnThisBackend, Usag
 from pytest_kcontroller.model.assignment import AssignableBroker, AssignmentRequest
 from pytest_kcontroller.model.cluster import Address, TopicPartition
 from pytest_kcontroller.model.history import StrategyBadAnswer
+from pytest_kcontroller.model.kafka_config import REPLICA_CHECKPOINT_INTERVAL_MS
 from pytest_kcontroller.model.toxics import Direction, Toxic, cut_toxics, slow_toxics
 from pytest_kcontroller.plugin.manager import Plugins, load_plugins
 from pytest_kcontroller.runtime.foreign import LIMIT_S
@@ -174,6 +175,11 @@ class ObservedCluster(ABC):
         """See contract.Cluster."""
         limits = ShutdownLimits.of(self.settings.config)
         return CLOSE_S + (0 if limits is None else limits.longest_us / 1e6)
+
+    @property
+    def checkpoint_s(self) -> float:
+        """See contract.Cluster."""
+        return REPLICA_CHECKPOINT_INTERVAL_MS.of(self.settings.config) / 1000
 
     @property
     def stop_statuses(self) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 
 from pytest_kcontroller.model.text import printable
-from pytest_kcontroller.zookeeper.session import GetChildren, GetData, NoNodeError, ZkSession
+from pytest_kcontroller.zookeeper.session import GetChildren, GetData, NoNodeError, UnexpectedZkError, ZkSession
 
 SEQUENCE = re.compile(r"\d{10}$")
 """What ZooKeeper puts behind the name of a sequential znode. Without a sign: the hyphen of Curator's `latch-0000000001` is
@@ -46,6 +46,8 @@ async def around(session: ZkSession, path: str) -> str:
         except NoNodeError:
             there = there.rpartition("/")[0] or "/"
             continue
+        except UnexpectedZkError:  # an ACL, say
+            return f"{there} may not be read"
         more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
         return f"{there} has {', '.join(printable(name, 100) for name in names[:SHOWN]) or 'no children'}{more}"
 

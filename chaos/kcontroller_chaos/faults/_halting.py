@@ -13,8 +13,8 @@ from pytest_kcontroller.model.history import BrokerLogDirFailed
 
 HALTED = 1
 """Kafka's status: Exit.halt(1)."""
-NOTICED_S = 8.0
-"""A broker writes something every five seconds (replica.high.watermark.checkpoint.interval.ms)."""
+NOTICED_S = 3.0
+"""So long it may take until a broker that got an error has halted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,4 +44,4 @@ class Halting(Down):
             await on.cluster.restart(on.node)
 
     def within_s(self, on: Injection) -> float:
-        return NOTICED_S + 2 * on.cluster.session_timeout_ms / 1000
+        return on.cluster.checkpoint_s + NOTICED_S + 2 * on.cluster.session_timeout_ms / 1000

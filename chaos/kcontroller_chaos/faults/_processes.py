@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kcontroller_chaos.faults import Fault
 from kcontroller_chaos.feed import Event
 from kcontroller_chaos.history.transactions import ZkTxn
-from kcontroller_chaos.injection import Evidence, Injection
+from kcontroller_chaos.injection import HEALING_S, Evidence, Injection
 from pytest_kcontroller.cluster.capabilities import BROKERS
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure, StartError, WaitTimeoutError
@@ -18,8 +18,6 @@ from pytest_kcontroller.model.history import ProcessExited
 SIGKILLED = -9
 START_S = 15.0
 """A process that is started has a session within this time, unscaled."""
-READY_S = 15.0
-"""What comes after the healing (`when = "healed:..."`) waits so long, unscaled, for a program of a user's to be ready."""
 AFTER_S = 1.0
 """Whoever looks whether a process has ended says that it has not, before its whole time is over."""
 POLL_US = 10_000
@@ -82,7 +80,7 @@ async def wait_ready(on: Injection) -> None:
         await on.cluster.wait_ready(on.node)
         return
     with suppress(StartError, WaitTimeoutError, TimeoutError):
-        async with asyncio.timeout(scaled(READY_S)):
+        async with asyncio.timeout(scaled(HEALING_S)):
             await on.cluster.wait_ready(on.node)
 
 

@@ -15,11 +15,10 @@ from kcontroller_chaos.campaign.file import is_crash_point
 from kcontroller_chaos.campaign.schedule import Schedule
 from kcontroller_chaos.campaign.specs import TopicSpec
 from kcontroller_chaos.faults import Fault
-from kcontroller_chaos.faults._processes import READY_S
 from kcontroller_chaos.feed import Feed, writer_is
 from kcontroller_chaos.history.read import in_order
 from kcontroller_chaos.history.transactions import ZkTxn
-from kcontroller_chaos.injection import NOBODY, Injection, Playable, asked, whom
+from kcontroller_chaos.injection import HEALING_S, NOBODY, Injection, Playable, asked, whom
 from kcontroller_chaos.play.claims import Claims
 from kcontroller_chaos.play.player import FaultPlayer
 from kcontroller_chaos.play.targets import TARGET_S, nobody_is, resolve
@@ -309,8 +308,8 @@ class Engine:
     async def converge(self) -> str | None:
         """Waits for it, within limits; gives the reason why not."""
         try:
-            # Of a program's own time, what comes after the healing has waited for READY_S already.
-            limit_s = max(CONVERGE_S, self.cluster.ready_s - READY_S)
+            # Of a program's own time, what comes after the healing has waited for HEALING_S already.
+            limit_s = max(CONVERGE_S, self.cluster.ready_s - HEALING_S)
             await self.cluster.wait_until_converged(timeout_s=scaled(limit_s))
         except KControllerError as not_converged:
             return str(not_converged)

@@ -85,7 +85,7 @@ def _of_bytes(data: Any, *, printable: bool) -> int | None:
         text, content = data, data.encode()
     else:
         text, content = "\0", base64.b64decode(data["base64"]) if isinstance(data, dict) else b""
-    if len(content) not in (4, 8) or (text.isprintable() and not printable):
+    if len(content) not in (4, 8) or (text.strip().isprintable() and not printable):
         return None
     return int.from_bytes(content, "big", signed=True)
 

@@ -232,11 +232,19 @@ class SupervisedNode(ABC):
             raise EnvironmentFailure(f"the disk of node {self.node} has failed already", where=str(self.data))
         self.data.mkdir(parents=True, exist_ok=True)
         self.data.rename(self._aside)
-        self.data.touch()
+        while not self.data.is_file():
+            self._clear()  # the node was writing, and has made it anew
+            self.data.touch()
+
+    def _clear(self) -> None:
+        if self.data.is_dir():
+            shutil.rmtree(self.data, ignore_errors=True)
+        else:
+            self.data.unlink(missing_ok=True)
 
     def mend_disk(self) -> None:
         if self._aside.exists():
-            self.data.unlink(missing_ok=True)
+            self._clear()
             self._aside.rename(self.data)
 
     # --- signals

@@ -50,6 +50,8 @@ class SystemCluster(ProcessCluster):
         """Nodes that somebody has ended, and is to start again."""
         self._respawning: dict[int, asyncio.Task[None]] = {}
         self._launching: dict[int, asyncio.Lock] = {}
+        self._ended: list[int] = []
+        """Nodes whose process has ended, in that order."""
         self._begun = False
         """All nodes have been ready: what ends before cannot be started here."""
 
@@ -75,7 +77,7 @@ class SystemCluster(ProcessCluster):
         try:
             await super()._start_nodes()
         except StartError as failed:
-            if ended := [node for node in self.fallen if f"node {node}" != failed.name]:
+            if (ended := self._ended[:1]) and f"node {ended[0]}" != failed.name:
                 phase = f"it ended by itself, and {failed.name} is not ready: {failed.phase}"
                 raise self.process(ended[0]).start_error(phase, failed.seconds) from None
             raise
@@ -273,6 +275,7 @@ class SystemCluster(ProcessCluster):
 
     def _exited(self, node: int, status: int) -> None:
         super()._exited(node, status)
+        self._ended.append(node)
         if self.program.respawn and node not in self._wanted_down and self._begun and not self._stopped:
             self._respawning[node] = asyncio.create_task(self._respawn(node), name=f"respawn node {node}")
 

@@ -46,7 +46,7 @@ class PeerRelay:
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            said = await _first(reader)
+            said = await _first(reader, SILENT_S)
             if said == WORD:
                 await serve(SocketStream(reader, writer), OF_OURS)
             elif said is not None:
@@ -61,10 +61,13 @@ class PeerRelay:
             far_reader, far_writer = await asyncio.open_connection(self._target.host, self._target.port)
         except OSError:
             return  # nobody listens there, which ends the connection as at a proxy
-        far_writer.write(said)
-        ways = [asyncio.ensure_future(_pump(reader, far_writer)), asyncio.ensure_future(_pump(far_reader, writer))]
+        ways = [asyncio.ensure_future(_up(said, reader, far_writer)), asyncio.ensure_future(_pump(far_reader, writer))]
         try:
             await asyncio.gather(*ways)
+        except _OursError:
+            ways[1].cancel()
+            far_writer.close()
+            await serve(SocketStream(reader, writer), OF_OURS)
         except OSError:
             _reset(far_writer)
             raise
@@ -74,11 +77,24 @@ class PeerRelay:
             far_writer.close()
 
 
-async def _first(reader: asyncio.StreamReader) -> bytes | None:
+class _OursError(Exception):
+    """Its WORD came late: on a slow link, or from somebody who had no core."""
+
+
+async def _up(said: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    if not said:
+        if (first := await _first(reader, None)) == WORD:
+            raise _OursError
+        said = first or b""
+    writer.write(said)
+    await _pump(reader, writer)
+
+
+async def _first(reader: asyncio.StreamReader, limit_s: float | None) -> bytes | None:
     """What is said first: WORD, or what it does not begin with; b"" if nothing is. None: it has ended before."""
     said = b""
     try:
-        async with asyncio.timeout(SILENT_S) as limit:
+        async with asyncio.timeout(limit_s) as limit:
             while said != WORD and WORD.startswith(said):
                 if not (more := await reader.read(len(WORD) - len(said))):
                     return None

@@ -91,6 +91,28 @@ def test_a_mutant_is_found_and_its_write_named(tmp_path: Path) -> None:
     assert violated["witness"]["path"].startswith("/brokers/topics/late/partitions/")
 
 
+SELDOM = """
+[campaign]
+name = "seldom"
+duration_s = 12
+
+[cluster]
+session_timeout_ms = 1000
+config = { "replica.high.watermark.checkpoint.interval.ms" = 30000 }
+
+[[faults]]
+kind = "disk_full"
+target = "node:1"
+at_s = 1
+"""
+
+
+def test_a_broker_that_seldom_writes_is_given_time_to_notice_its_disk(tmp_path: Path) -> None:
+    (tmp_path / "seldom.toml").write_text(SELDOM)
+    done = play(tmp_path, tmp_path / "seldom.toml", "--seeds", 1)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 STILL = """
 [campaign]
 name = "still"

@@ -121,9 +121,8 @@ client.start()
 client.ensure_path("/my/members")
 if sys.argv[2] == "1":
     client.create("/my/members/1", ephemeral=True)
-    time.sleep(0.3)
     sys.exit("the address is in use")
-time.sleep(600)
+time.sleep(500)
 """
 
 
@@ -131,7 +130,7 @@ def test_the_node_that_has_ended_is_named_before_one_that_is_not_ready(kc_system
     """It was ready before, or was not seen to be."""
     said = "(?s)^node 1 did not start: it ended .*the address is in use"
     with pytest.raises(StartError, match=said):
-        kc_system([*program(ENDS), "{zk}", "{id}"], nodes=2, ready="znode:/my/members/{id}", ready_s=3)
+        kc_system([*program(ENDS), "{zk}", "{id}"], nodes=2, ready="znode:/my/members/{id}", ready_s=8)
 
 
 DEAF = """

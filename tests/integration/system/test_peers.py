@@ -39,7 +39,7 @@ TOGETHER: Sequence[Sequence[tuple[str, int, Mapping[str, Any]]]] = (
     (
         ("timeout", 0, {"peer": 1, "direction": "from-node"}),
         ("slow_close", 1, {"peer": 2, "direction": "to-node"}),
-        ("latency", 2, {"peer": 0, "jitter_ms": 100}),
+        ("latency", 2, {"peer": 0, "delay_ms": 800, "jitter_ms": 100}),
     ),
     (
         ("partition", 0, {"peer": 1, "direction": "to-node"}),

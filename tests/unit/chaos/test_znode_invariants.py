@@ -208,6 +208,11 @@ VIOLATED = [
     # One who wrote while another owned says more than one who wrote between two owners.
     (WRITES, [*HANDED_OVER, put(5.2, "0xb", DATA), put(6, "0xa", DATA)], "session 0xa wrote /my/data/x, the owner was"),
     (EPOCH, [made(1, "0xa", "/my/epoch", "7"), put(2, "0xb", "/my/epoch", "6")], "wrote 6 after 7"),
+    (  # four bytes, and yet a word
+        EPOCH,
+        [made(1, "0xa", "/my/epoch", "nil\n"), put(2, "0xa", "/my/epoch", "7"), put(3, "0xb", "/my/epoch", "6")],
+        "wrote 6 after 7",
+    ),
     (
         EPOCH,
         [made(1, "0xa", "/my/epoch", "7"), gone(2, "0xa", "/my/epoch"), made(3, "0xa", "/my/epoch", "0")],
