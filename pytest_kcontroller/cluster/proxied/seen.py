@@ -155,7 +155,9 @@ async def see_healed(member: Member, passing: Passing, *, late_s: float) -> None
     limit_s = max(late_s * SHARE, AT_ONCE_S)
     least_s = float("inf")
     for _ in range(LATE_TIMES):
-        least_s = min(least_s, await answer_s(member, passing, late_s=late_s) - await straight_s(member, passing))
+        through_s = await answer_s(member, passing, late_s=late_s)
+        # A single one may be as late, where the machine is busy.
+        least_s = min(least_s, through_s - min([await straight_s(member, passing) for _ in range(STRAIGHT_TIMES)]))
         if least_s < limit_s:
             return
     raise EnvironmentFailure(f"it is healed, but answers come {least_s:.2f} s late", where=str(member.proxy))
