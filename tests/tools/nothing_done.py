@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from kcontroller_chaos.faults import Fault
 from kcontroller_chaos.injection import Injection
@@ -16,6 +17,8 @@ from pytest_kcontroller.fixtures.backend import Backend
 AT_ONCE = 10
 """So many are looked for at the same time, for so long: looking costs."""
 LOOK_S = 1.5
+SEVERE: Mapping[str, Mapping[str, Any]] = {"latency": {"delay_ms": 1500}}
+"""By as little as they are late by default a busy machine is late itself."""
 
 
 def seen_where_nothing_is_done(backend: Backend, faults: Sequence[type[Fault]]) -> list[str]:
@@ -36,7 +39,9 @@ def seen_where_nothing_is_done(backend: Backend, faults: Sequence[type[Fault]]) 
         try:
             found: list[str | None] = []
             for at in range(0, len(faults), AT_ONCE):
-                found += await gather_all([observed(one()) for one in faults[at : at + AT_ONCE]])
+                found += await gather_all(
+                    [observed(one(**SEVERE.get(one.kind, {}))) for one in faults[at : at + AT_ONCE]]
+                )
             return found
         finally:
             following.cancel()
