@@ -119,7 +119,7 @@ REPLICA_CHECKPOINT_INTERVAL_MS = KafkaSetting(
     name="replica.high.watermark.checkpoint.interval.ms",
     default=5000,
     help="how often a node writes down what it hosts, and so how soon it finds out that its disk is full or has failed",
-    readers=("node.main",),
+    readers=("cluster.observed", "node.main"),
 )
 CONTROLLER_SOCKET_TIMEOUT_MS = KafkaSetting(
     name="controller.socket.timeout.ms",
