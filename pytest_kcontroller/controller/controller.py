@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from pytest_kcontroller.controller.answers import record_answer
 from pytest_kcontroller.controller.candidacy import step_down, win
@@ -43,6 +43,9 @@ from pytest_kcontroller.zookeeper.session import SessionEvent, WatchEvent
 from pytest_kcontroller.zookeeper.store import Store
 from pytest_kcontroller.zookeeper.znodes import CONTROLLER
 
+Owner = Literal["ours", "another's", "nobody's", "unknown"]
+"""Whose session has /controller; it cannot be asked without one."""
+
 
 class Controller:
     """See the module. `run` is the consumer; everything else only puts events into its queue."""
@@ -72,6 +75,7 @@ class Controller:
         self._events = EventQueue(runtime.clock, self._metrics.waited)
         self._store: Store | None = None
         self._term: Term | None = None
+        self._failover_failed = False
         self._tasks: Nursery | None = None
         self._phase = "starting"
         self._handles = False
@@ -168,7 +172,7 @@ class Controller:
     async def _recheck(self, event: Event) -> None:
         """A term that begins and is fenced although /controller is its own (somebody wrote the epoch by hand) ends too."""
         try:
-            if await self.resign_if_moved() and self._phase == "loading" and self._store is not None:
+            if await self.resign_if_moved() == "ours" and self._phase == "loading" and self._store is not None:
                 self.resign("its failover was fenced")
                 await step_down(self._store)
         except Exception as failed:  # noqa: BLE001 - as above
@@ -212,7 +216,7 @@ class Controller:
         if (won := await win(self._store, self._node, self._runtime.clock)) is None:
             self._phase = "follower"
             return
-        store, self._phase = self._store, "loading"
+        store, self._phase, self._failover_failed = self._store, "loading", False
         session = hex(store.session.session_id)
         self._runtime.record(ControllerElected(epoch=won.epoch, epoch_version=won.epoch_version, session=session))
         channels = self._make_channels(self._answered)
@@ -221,20 +225,26 @@ class Controller:
             await fail_over(self._term)
         except Exception as failed:
             if consequence(failed).ends_failover:
+                self._failover_failed = True
                 self.resign(f"its failover failed: {shown(failed)}")
                 await step_down(store)
             raise
         self._phase = "active"
 
-    async def resign_if_moved(self) -> bool:
-        """Reads /controller, watching it again, and resigns if it is not this session's any more. True: it is."""
+    async def elect_again(self) -> None:
+        """As `elect`, if its last failover has not failed: somebody else may do better."""
+        if not self._failover_failed:
+            await self.elect()
+
+    async def resign_if_moved(self) -> Owner:
+        """Reads /controller, watching it again, and resigns if it is not this session's any more."""
         if self._store is None:
-            return False
+            return "unknown"
         there = await self._store.get(CONTROLLER, watch=True)
-        if there is None or there.stat.ephemeral_owner != self._store.session.session_id:
-            resign_when_moved(self)
-            return False
-        return True
+        if there is not None and there.stat.ephemeral_owner == self._store.session.session_id:
+            return "ours"
+        resign_when_moved(self)
+        return "nobody's" if there is None else "another's"
 
     def resign(self, reason: str) -> None:
         if self._term is None:

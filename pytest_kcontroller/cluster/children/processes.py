@@ -32,6 +32,9 @@ SESSION = re.compile(r"[0-9]+-[0-9]+")
 FORK_S = 60.0
 """After so long a fork server is given up, which has yet to import all on a busy machine."""
 
+EXITING = 0x4
+"""Linux's flag of a process that is ending (PF_EXITING)."""
+
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
 
@@ -51,13 +54,21 @@ def _start_time(pid: int) -> int | None:
 
     On Linux in clock ticks since the boot: the time of day that psutil computes from it moves when the clock is set.
     """
+    if sys.platform == "linux":
+        fields = _stat(pid)
+        return None if fields is None or fields[0] in (b"Z", b"X") else int(fields[19])
     try:
-        if sys.platform != "linux":
-            return int(psutil.Process(pid).create_time() * 1000)
-        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()  # from the state (field 3) on
-    except (psutil.NoSuchProcess, OSError):
+        return int(psutil.Process(pid).create_time() * 1000)
+    except psutil.NoSuchProcess:
         return None
-    return None if fields[0] in (b"Z", b"X") else int(fields[19])
+
+
+def _stat(pid: int) -> list[bytes] | None:
+    """What Linux says of a process, from its state (field 3 of proc_pid_stat(5)) on; None: it is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return None
 
 
 class Supervised:
@@ -229,7 +240,15 @@ def _give_up(owner_pipe: int, reader: asyncio.StreamReader) -> None:
 
 
 def state_of(pid: int) -> str | None:
-    """The operating system's letter for a process: T (stopped), else S, whatever it does; None: there is none."""
+    """The operating system's letter for a process: T (stopped), else S, whatever it does; None: there is none, or it ends.
+
+    One that ends has left what held it, such as the control group of its container, before it is a zombie.
+    """
+    if sys.platform == "linux":
+        fields = _stat(pid)
+        if fields is None or fields[0] in (b"Z", b"X") or int(fields[6]) & EXITING:
+            return None
+        return "T" if fields[0] == b"T" else "S"
     try:
         status = psutil.Process(pid).status()
     except psutil.NoSuchProcess:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_kcontroller.controller.events.event import Event
+from pytest_kcontroller.seams import seam
 
 if TYPE_CHECKING:
     from pytest_kcontroller.controller.controller import Controller
@@ -20,4 +21,11 @@ class ControllerChange(Event):
     metric = "ControllerChangeRateAndTimeMs"
 
     async def handle(self, controller: Controller) -> None:
-        await controller.resign_if_moved()
+        if await controller.resign_if_moved() == "nobody's":
+            await elect_when_gone(controller)
+
+
+@seam("controller.elect-when-gone")
+async def elect_when_gone(controller: Controller) -> None:
+    """Whoever created /controller, it was deleted before it was watched again: no other event tells of that."""
+    await controller.elect_again()

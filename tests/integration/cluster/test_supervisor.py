@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import json
 import os
 import signal
@@ -270,3 +271,27 @@ async def test_a_start_that_is_given_up_ends_it_and_leaves_what_others_use(tmp_p
     await until("all of it has ended", lambda: not mine())
     await asyncio.gather(*processes._given_up)
     assert used.exists()
+
+
+PTRACE_SEIZE = 0x4206
+
+
+def test_a_process_that_ends_is_none_before_it_is_a_zombie() -> None:
+    """The first process of a container waits for all others of it, when it has left the container's control group. Here one
+    of them is traced: it stays until we have heard of its end."""
+    if os.geteuid() != 0 or sys.platform != "linux":
+        pytest.skip("only root on Linux may make a namespace of process ids")
+    command = ["unshare", "--pid", "--fork", "sh", "-c", "sleep 604 & echo; wait"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as ran:
+        assert ran.stdout is not None
+        ran.stdout.readline()
+        (first,) = psutil.Process(ran.pid).children()
+        (other,) = first.children()
+        assert processes.state_of(first.pid) == "S"
+        assert ctypes.CDLL(None).ptrace(PTRACE_SEIZE, other.pid, None, None) == 0
+        first.kill()
+        while processes.state_of(first.pid) is not None:
+            os.sched_yield()
+        then = first.status()
+        os.waitpid(other.pid, 0)
+    assert then != psutil.STATUS_ZOMBIE

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from kazoo.exceptions import NodeExistsError, NoNodeError
 
 from pytest_kcontroller import KafkaRelease, KafkaReleases, KCluster, ReleaseBroker
 from pytest_kcontroller.cluster.timing import scaled
@@ -27,17 +28,23 @@ class Mixed:
 
     # --- what there is
 
+    def read(self, path: str) -> dict[str, Any] | None:
+        """None: it is not there. In one step, as others write all the time."""
+        try:
+            found: dict[str, Any] = json.loads(self.zk.get(path)[0])
+        except NoNodeError:
+            return None
+        return found
+
     def controller(self) -> int | None:
-        node = self.zk.get("/controller")[0] if self.zk.exists("/controller") else None
-        return None if node is None else int(json.loads(node)["brokerid"])
+        found = self.read("/controller")
+        return None if found is None else int(found["brokerid"])
 
     def live(self) -> list[int]:
         return sorted(int(name) for name in self.zk.get_children("/brokers/ids"))
 
     def state(self, topic: str, partition: int) -> dict[str, Any] | None:
-        path = f"/brokers/topics/{topic}/partitions/{partition}/state"
-        found: dict[str, Any] | None = json.loads(self.zk.get(path)[0]) if self.zk.exists(path) else None
-        return found
+        return self.read(f"/brokers/topics/{topic}/partitions/{partition}/state")
 
     def unled(self) -> list[str]:
         """Partitions that a live broker could lead and none does."""
@@ -51,17 +58,25 @@ class Mixed:
 
     def until(self, wanted: Callable[[], bool], what: Callable[[], object]) -> None:
         """Looks again whenever ZooKeeper has had the time to answer; says what was seen last."""
+        if not self.seen(wanted, WAIT_S):
+            pytest.fail(f"not within {WAIT_S:g} s; seen last: {what()}")
+
+    def seen(self, wanted: Callable[[], bool], within_s: float) -> bool:
         pause = self.zk.handler.event_object()
-        for _ in range(int(scaled(WAIT_S) / 0.05)):
+        for _ in range(int(scaled(within_s) / 0.05)):
             if wanted():
-                return
+                return True
             pause.wait(0.05)
-        pytest.fail(f"not within {WAIT_S:g} s; seen last: {what()}")
+        return False
 
     # --- how the controllership passes
 
     def delete(self) -> None:
         self.zk.delete("/controller")
+
+    def name_controller(self, broker: int) -> None:
+        with suppress(NodeExistsError):  # elected at last
+            self.zk.create("/controller", json.dumps({"version": 1, "brokerid": broker, "timestamp": "0"}).encode())
 
     def kill(self) -> None:
         """Its session ends by itself."""
@@ -90,13 +105,20 @@ class Mixed:
         self.until(lambda: controller in self.live(), self.live)
 
     def pass_to(self, theirs: bool, how: Callable[[], None]) -> None:
-        """Whoever may win after that: the other side stands still for the moment that an election takes."""
+        """Whoever may win after that: the other side stands still for the moment that an election takes.
+
+        Kafka does not hear of a deletion before it watches /controller again, whosever that was, and is not elected then
+        (UNWATCHED-CONTROLLER): it is given another one to hear of.
+        """
         how()
+        other = OURS[0] if theirs else THEIRS
         with self.standing_still(theirs=not theirs):
-            while self.controller() is None or (self.controller() == THEIRS) is not theirs:
-                if self.controller() is not None:
+            while (now := self.controller()) is None or (now == THEIRS) is not theirs:
+                if now is not None:
                     self.delete()
-                self.until(lambda: self.controller() is not None, self.live)
+                if not self.seen(lambda: self.controller() is not None, within_s=5):
+                    self.name_controller(other)
+                    self.seen(lambda: False, within_s=1)
         self.until(lambda: not self.unled(), self.unled)
 
     @contextmanager

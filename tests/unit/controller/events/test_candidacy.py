@@ -70,6 +70,19 @@ def test_its_own_id_in_a_controller_of_another_session_is_not_its_own(box: Contr
     assert not box.controller.active
 
 
+def test_it_stands_again_when_its_own_controller_goes_before_it_watches_it(box: ControllerBox) -> None:
+    """The watch of its election has told of the creation, and the next one is set when that event is handled. Kafka resigns
+    then, and nobody is elected: no event tells of the deletion."""
+    box.create_topic("t", [[1, 2]])
+    box.hold(BEFORE_STATE_WRITE)
+    box.start()
+    box.write(Delete(CONTROLLER))
+    box.release(BEFORE_STATE_WRITE)
+    assert (box.controller.phase, box.controller.epoch) == ("active", 2)
+    (resigned,) = box.events("controller.resigned")
+    assert resigned["reason"] == "/controller is not ours any more"
+
+
 # --- failing over
 
 
