@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 from pytest_kcontroller.cluster.cache import CACHE, cache_directory
+from tests.tools.parts import VARIABLE, files_of
 from tests.tools.required import not_here
 
 pytest_plugins = ["pytester"]
@@ -25,6 +27,14 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 KEPT = str(cache_directory() or "")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if part := os.environ.get(VARIABLE):
+        files = files_of(part, (item.path for item in items))
+        config.hook.pytest_deselected(items=[item for item in items if item.path not in files])
+        items[:] = [item for item in items if item.path in files]
 
 
 @pytest.fixture

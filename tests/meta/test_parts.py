@@ -1,0 +1,35 @@
+"""The parts of the suite that CI plays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.tools.parts import files_of
+
+FILES = [Path(f"tests/{folder}/test_{name}.py") for folder in ("unit", "docs") for name in "abcde"]
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3])
+def test_each_file_is_in_one_part(parts: int) -> None:
+    played = [file for number in range(parts) for file in files_of(f"{number + 1}/{parts}", [*FILES, *reversed(FILES)])]
+    assert sorted(played) == sorted(FILES)
+
+
+@pytest.mark.parametrize("wrong", ["", "1", "0/2", "3/2", "1/2/3", "a/b"])
+def test_another_part_is_refused(wrong: str) -> None:
+    with pytest.raises(pytest.UsageError, match="KC_TEST_PART"):
+        files_of(wrong, FILES)
+
+
+def test_the_rest_is_deselected(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """By the suite's own conftest."""
+    for name in "ab":
+        pytester.makepyfile(**{f"test_{name}": "def test_it(): pass"})
+    pytester.makeconftest((request.config.rootpath / "tests/conftest.py").read_text())
+    monkeypatch.setenv("PYTHONPATH", str(request.config.rootpath))
+    monkeypatch.setenv("KC_TEST_PART", "2/2")
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=1, deselected=1)
