@@ -24,6 +24,7 @@ import pytest
 
 from pytest_kcontroller.cluster.cache import cache_directory
 from pytest_kcontroller.cluster.timing import scaled
+from tests.tools.required import not_here
 
 EXAMPLES = Path(__file__).parents[3] / "docs/examples/leaders"
 PROGRAM = [sys.executable, "-c", "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"]
@@ -63,10 +64,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Example], Path]
 
     def build(example: Example) -> Path:
         if missing := [tool for tool in example.needs if shutil.which(tool) is None]:
-            why = f"{', '.join(missing)} is not on the path: the example of docs/leaders.md cannot be built"
-            if example.tool in os.environ.get("KC_TEST_REQUIRE", "").split(","):
-                pytest.fail(f"KC_TEST_REQUIRE={example.tool}: {why}", pytrace=False)
-            pytest.skip(why)
+            not_here(
+                example.tool, f"{', '.join(missing)} is not on the path: the example of docs/leaders.md cannot be built"
+            )
         source = EXAMPLES / example.name
         content = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(source.iterdir()))).hexdigest()[:16]
         kept = cache_directory() or tmp_path_factory.getbasetemp()
