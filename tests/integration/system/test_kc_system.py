@@ -15,6 +15,7 @@ from kcontroller_chaos.znode_invariants import exists_after_healing, one_owner, 
 from pytest_kcontroller import KSystems
 from pytest_kcontroller.cluster.children.processes import leftovers, session_id
 from pytest_kcontroller.errors import StartError, UsageError, WaitTimeoutError
+from pytest_kcontroller.fixtures.asked import NeverExercisedWarning
 from pytest_kcontroller.fixtures.definitions import clusters_key
 from pytest_kcontroller.fixtures.kcluster import InvariantError
 
@@ -268,6 +269,11 @@ def test_what_was_not_said_is_waited_for_and_told(kc_system: KSystems) -> None:
     assert system.owner("/x") is None
     with pytest.raises(WaitTimeoutError, match=r"a node owns /x/y: no session owns it; / has zookeeper"):
         system.wait_for_owner("/x/y", timeout_s=0.1)
-    system.check([*one_owner("/x")])
+    with pytest.warns(NeverExercisedWarning) as idle:
+        system.check([*one_owner("/x")])
+    assert {str(told.message).partition(": nothing")[0] for told in idle} == {
+        "never exercised: one-owner(/x)",
+        "never exercised: one-believer(/x)",
+    }
     with pytest.raises(UsageError, match=r"'/x' is no invariant"):
         system.check("/x")  # type: ignore[arg-type]
