@@ -151,11 +151,11 @@ class Disks(Protocol):
     """What a node keeps, whichever process it is."""
 
     def files(self, node: int) -> Mapping[str, int]:
-        """Name -> bytes, as they are on its disk now."""
+        """Name -> bytes, as they are on its disk now, and will be again on one that has failed."""
         ...
 
     def wipe(self, node: int) -> None:
-        """It has a new, empty one; to be called while the node has no process."""
+        """It has a new, empty one, whatever was wrong with the old one; to be called while the node has no process."""
         ...
 
     def fail_disk(self, node: int) -> None:

@@ -206,14 +206,16 @@ class SupervisedNode(ABC):
         return self._work
 
     def files(self) -> dict[str, int]:
-        """Name -> bytes, of all below `data`; sockets are none."""
-        found = sorted(path for path in self.data.rglob("*") if path.is_file() and not path.is_symlink())
-        return {str(path.relative_to(self.data)): path.stat().st_size for path in found}
+        """Name -> bytes, of all below `data`, or what will be there again; sockets are none."""
+        kept = self._aside if self._aside.exists() else self.data
+        found = sorted(path for path in kept.rglob("*") if path.is_file() and not path.is_symlink())
+        return {str(path.relative_to(kept)): path.stat().st_size for path in found}
 
     def wipe(self) -> None:
-        """Raises UsageError: its process runs."""
+        """One that had failed is a new one too. Raises UsageError: its process runs."""
         if self.alive:
             raise UsageError(f"node {self.node} runs, so its disk cannot be wiped", hint="kill it first")
+        self.mend_disk()
         for path in list(self.data.iterdir()) if self.data.is_dir() else []:
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
