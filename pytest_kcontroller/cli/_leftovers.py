@@ -23,8 +23,10 @@ from pytest_kcontroller.cluster.docker.leftovers import Leftover as LeftInEngine
 from pytest_kcontroller.cluster.docker.leftovers import (
     leftover_containers,
     leftover_networks,
+    leftover_volumes,
     remove_container,
     remove_network,
+    remove_volume,
 )
 from pytest_kcontroller.cluster.process.node import short_temporary
 from pytest_kcontroller.cluster.process.proxy_choice import CHOICE, URL, chosen
@@ -32,7 +34,10 @@ from pytest_kcontroller.cluster.process.shared_proxies import leftover_proxies
 from pytest_kcontroller.cluster.process.toxiproxy_client import ToxiproxyClient
 from pytest_kcontroller.errors import EnvironmentFailure, MissingExtraError
 
-NAMED_BY = {"containers": ("DOCKER_HOST",), "networks": ("DOCKER_HOST",), "proxies": (CHOICE, URL)}
+NAMED_BY = {
+    **dict.fromkeys(("containers", "networks", "volumes"), ("DOCKER_HOST",)),
+    "proxies": (CHOICE, URL),
+}
 """Kinds that are somewhere else when one of these variables names the place."""
 END_S, END_TRIES = 5.0, 100
 DIRECTORY = re.compile(r"kcontroller-(\d+-\d+)-[0-9a-f]{8}")
@@ -219,6 +224,7 @@ KINDS: dict[str, Callable[[], list[Item]]] = {
     "processes": _processes,
     "containers": partial(_in_engine, "container", leftover_containers, remove_container),
     "networks": partial(_in_engine, "network", leftover_networks, remove_network),
+    "volumes": partial(_in_engine, "volume", leftover_volumes, remove_volume),
     "proxies": _proxies,
     "directories": _directories,
 }

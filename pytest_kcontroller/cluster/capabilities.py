@@ -167,15 +167,19 @@ class Disks(Protocol):
         ...
 
 
+class SizedDisks(Protocol):
+    """What a node keeps is on a file system that no other has, of a size."""
+
+    async def fill_disk(self, node: int) -> None:
+        """There is no room for a write, whether its process runs or not, until it is mended or wiped (Disks)."""
+        ...
+
+
 class Powers(Protocol):
     """What nobody can do to a real machine at the moment that a test wants."""
 
     def take_back_write(self, node: int, *, torn: bool) -> str | None:
         """A power failure on a disk that lied: see sim/disk.py. Which file; None: nothing was ever written."""
-        ...
-
-    def fill_disk(self, node: int) -> None:
-        """There is no room for a write, until it is mended (Disks)."""
         ...
 
     def delay_removal(self, delay_ms: int) -> None:
@@ -238,9 +242,10 @@ BROKERS: Capability[Brokers] = Capability("brokers", "nodes of Kafka's, with a c
 PEERS: Capability[Peers] = Capability("links between nodes", "nodes reach each other over proxies")
 CLOCKS: Capability[Clocks] = Capability("clocks of their own", "what time it is for a node is set for it alone")
 DISKS: Capability[Disks] = Capability("disks of its nodes", "what a node keeps is looked at, and taken from it")
+SIZED_DISKS: Capability[SizedDisks] = Capability("disks of a size of their own", "there is no room on a node's disk")
 POWERS: Capability[Powers] = Capability(
     "powers of a simulator",
-    "a disk is full, or loses what it has kept, ZooKeeper removes ephemerals late, or lags behind",
+    "a disk loses what it has kept, ZooKeeper removes ephemerals late, or lags behind",
 )
 ZOOKEEPER_BYTES: Capability[ZooKeeperBytes] = Capability(
     "bytes on the links to ZooKeeper", "they are slow, cut into pieces, or counted"
@@ -257,6 +262,7 @@ OPTIONAL: tuple[Capability[object], ...] = (
     BROKERS,
     PEERS,
     DISKS,
+    SIZED_DISKS,
     POWERS,
     CLOCKS,
     ZOOKEEPER_BYTES,

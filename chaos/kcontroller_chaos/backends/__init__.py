@@ -22,6 +22,7 @@ from pytest_kcontroller.cluster.capabilities import (
     OWN_CLOSE,
     POWERS,
     REPORTS,
+    SIZED_DISKS,
     ZOOKEEPER_BYTES,
     ZOOKEEPERS,
     Capability,
@@ -96,7 +97,7 @@ BACKENDS = (
         help="nodes, ZooKeeper and proxies as processes",
         module="kcontroller_chaos.backends.process",
         needs=("java", "zookeeper", "proxies", "loopback", "descriptors", "temporary", *PLUGINS),
-        lacks=(CRASH_POINTS, POWERS, CONTAINERS),
+        lacks=(CRASH_POINTS, SIZED_DISKS, POWERS, CONTAINERS),
         programs=True,
     ),
     Backend(
@@ -112,7 +113,7 @@ BACKENDS = (
         help="brokers of Apache Kafka, ZooKeeper and proxies as processes",
         module="kcontroller_chaos.backends.kafka",
         needs=("java", "kafka", "zookeeper", "proxies", "loopback", "descriptors", "temporary", *PLUGINS),
-        lacks=(HOLDS, CRASH_POINTS, REPORTS, OWN_CLOSE, POWERS, CLOCKS, CONTAINERS),
+        lacks=(HOLDS, CRASH_POINTS, REPORTS, OWN_CLOSE, SIZED_DISKS, POWERS, CLOCKS, CONTAINERS),
         requirement="kafka",
     ),
     Backend(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kcontroller_chaos.faults._halting import Halting
 from kcontroller_chaos.injection import Injection
-from pytest_kcontroller.cluster.capabilities import POWERS
+from pytest_kcontroller.cluster.capabilities import SIZED_DISKS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +20,7 @@ kind = "disk_full"
 target = "random"
 at_s = 2
 """
-    needs = (*Halting.needs, POWERS)
+    needs = (*Halting.needs, SIZED_DISKS)
 
     async def inject(self, on: Injection) -> None:
-        on.cluster.capability(POWERS).fill_disk(on.node)
+        await on.cluster.capability(SIZED_DISKS).fill_disk(on.node)

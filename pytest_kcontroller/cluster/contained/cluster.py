@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pytest_kcontroller.cluster.capabilities import CONTAINERS
+from pytest_kcontroller.cluster.capabilities import CONTAINERS, SIZED_DISKS
 from pytest_kcontroller.cluster.contained.image import node_image
 from pytest_kcontroller.cluster.contained.inside import InsideContainers
 from pytest_kcontroller.cluster.contained.node import ContainedNode, ContainedProgram, InContainer
@@ -57,7 +57,12 @@ class InContainers(InsideContainers, ProcessCluster):
         finally:
             built = await image
         self._room_here = room = Room(
-            network=self._network, image=built, published=self.settings.nodes, work=self._work, logs=logs
+            network=self._network,
+            image=built,
+            published=self.settings.nodes,
+            disks=self.relayed if SIZED_DISKS in self.offers else (),
+            work=self._work,
+            logs=logs,
         )
         places = room.places(self.settings.zookeeper)
         servers = ",".join(f"{place.ip}:{CLIENT_PORT}" for place in places)
@@ -108,11 +113,20 @@ class InContainers(InsideContainers, ProcessCluster):
 class ContainedCluster(InContainers):
     """See ProcessCluster."""
 
-    offers = (*ProcessCluster.offers, CONTAINERS)
+    offers = (*ProcessCluster.offers, SIZED_DISKS, CONTAINERS)
 
     def _new_process(self, node: int) -> SupervisedNode:
-        work = self._work / f"node-{node}"
-        return ContainedNode(self.room, self._settings_of(node), self.directory, work, self._exited, cleanup=self._work)
+        work, keeper = self._work / f"node-{node}", self.relays.pid
+        if keeper is None:
+            raise EnvironmentFailure("the relays to ZooKeeper, which keep the nodes' disks, have ended")
+        settings = self._settings_of(node)
+        return ContainedNode(keeper, self.room, settings, self.directory, work, self._exited, cleanup=self._work)
+
+    async def fill_disk(self, node: int) -> None:
+        """See capabilities.SizedDisks."""
+        found = self.process(node)
+        assert isinstance(found, ContainedNode)
+        await found.fill_disk()
 
 
 class ContainedSystem(InContainers, SystemCluster):

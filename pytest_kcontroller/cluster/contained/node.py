@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import signal
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -14,16 +15,21 @@ import psutil
 
 from pytest_kcontroller.cluster.children.processes import state_of
 from pytest_kcontroller.cluster.contained.contents import REQUIREMENTS_VARIABLE
-from pytest_kcontroller.cluster.contained.room import NODES, OWN_PYTHON, Room
+from pytest_kcontroller.cluster.contained.room import NODES, OWN_PYTHON, Room, disk
 from pytest_kcontroller.cluster.docker.contained_process import ContainedProcess
 from pytest_kcontroller.cluster.docker.containers import ContainerSpec
 from pytest_kcontroller.cluster.misuse import not_running
 from pytest_kcontroller.cluster.process.node import POLL_S, STOP_S, Child, NodeProcess, SupervisedNode
 from pytest_kcontroller.cluster.system.node import ProgramNode
 from pytest_kcontroller.cluster.timing import scaled
+from pytest_kcontroller.errors import EnvironmentFailure
 
 LACKING = b"No module named"
 """As Python says it."""
+DATA = "data"
+FILLED_AT_ONCE = 1 << 16
+QUIET_LOOKS = 3
+"""In a row that find a full disk full."""
 
 
 class InContainer(SupervisedNode):
@@ -32,8 +38,8 @@ class InContainer(SupervisedNode):
     _last: ContainedProcess | None = None
 
     def __init__(self, room: Room, *more: Any, **named: Any) -> None:
-        super().__init__(*more, **named)
         self._room = room
+        super().__init__(*more, **named)
 
     async def _spawn(self) -> Child:
         if self._last is not None:
@@ -80,7 +86,58 @@ class InContainer(SupervisedNode):
 
 
 class ContainedNode(InContainer, NodeProcess):
-    """A node of ours."""
+    """A node of ours. What it keeps is on a disk of its own (ContainerSpec.disks), which is reached here by what the kernel
+    shows of the container `keeper`, the pid of one that has it for as long as the cluster is there."""
+
+    def __init__(self, keeper: int, *more: Any, **named: Any) -> None:
+        self._keeper = keeper
+        super().__init__(*more, **named)
+
+    @property
+    def _disk(self) -> Path:
+        return Path(f"/proc/{self._keeper}/root") / disk(self.node).relative_to("/")
+
+    @property
+    def data(self) -> Path:
+        """Not the disk itself, which nobody can move aside."""
+        return self._disk / DATA
+
+    @property
+    def _directory(self) -> Path:
+        return disk(self.node) / DATA
+
+    @property
+    def _spec(self) -> ContainerSpec:
+        return replace(super()._spec, disks=self._room.disk_volumes([self.node]))
+
+    @property
+    def _filler(self) -> Path:
+        return self._disk / "filler"
+
+    async def fill_disk(self) -> None:
+        """With what takes all that is left; a write that was under way gives back what it replaces, and that is taken too.
+        Raises EnvironmentFailure."""
+        quiet = 0
+        while quiet < QUIET_LOOKS:
+            quiet = 0 if self._take_room() else quiet + 1
+            await asyncio.sleep(POLL_S)
+
+    def _take_room(self) -> int:
+        """Bytes that were left."""
+        taken = 0
+        try:
+            with self._filler.open("ab", buffering=0) as file:
+                while True:
+                    taken += file.write(bytes(FILLED_AT_ONCE))
+        except OSError as refused:
+            if refused.errno == errno.ENOSPC:
+                return taken
+            what = f"the disk of node {self.node} cannot be filled: {refused.strerror}"
+            raise EnvironmentFailure(what, where=str(self._filler)) from None
+
+    def mend_disk(self) -> None:
+        self._filler.unlink(missing_ok=True)
+        super().mend_disk()
 
     @property
     def _command(self) -> list[str]:

@@ -38,6 +38,11 @@ OWN_PYTHON = ("python3", "-m")
 TOXIPROXY = "pytest_kcontroller.cluster.toxiproxy"
 
 
+def disk(node: int) -> Path:
+    """Where it is, in every container that has it."""
+    return Path("/disks") / str(node)
+
+
 def chosen_here() -> Choice:
     """Which toxiproxy server proxies are on. Raises UsageError; NotOnThisBackend, if it is none of ours."""
     choice = chosen()
@@ -52,11 +57,13 @@ def chosen_here() -> Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
-    """`image` is the nodes'; of so many nodes clients' link is `published`; `work` is removed if we die."""
+    """`image` is the nodes'; of so many nodes clients' link is `published`; `disks`: the nodes whose disk has a size of its
+    own; `work` is removed if we die."""
 
     network: Network
     image: str
     published: int
+    disks: Sequence[int]
     work: Path
     logs: Path
 
@@ -76,10 +83,16 @@ class Room:
         """Of ZooKeeper's servers."""
         return [Place(self.network.name, self.network.address(ZOOKEEPERS + number)) for number in range(count)]
 
+    def disk_volumes(self, nodes: Sequence[int]) -> Mapping[str, str]:
+        """See ContainerSpec.disks."""
+        return {f"{self.network.name}-disk-{node}": str(disk(node)) for node in nodes}
+
     async def relays(self, arguments: Sequence[str], log: Path) -> ContainedProcess:
-        """See session_relays.Run; the work directory has the file."""
+        """See session_relays.Run; the work directory has the file. They begin before every node and end after all, so they
+        have the nodes' disks too: else a disk would be empty when its node is started again."""
         command = (*OWN_PYTHON, MODULE, *arguments, self.network.address(RELAYS))
-        spec = self.spec("relays", RELAYS, command=command, volumes={str(self.work): str(self.work)})
+        disks = self.disk_volumes(self.disks)
+        spec = self.spec("relays", RELAYS, command=command, volumes={str(self.work): str(self.work)}, disks=disks)
         return await ContainedProcess.start("the relays to ZooKeeper", spec, log=log)
 
     async def peer_relays(self, arguments: Sequence[str], log: Path) -> ContainedProcess:

@@ -18,9 +18,10 @@ import shutil
 import signal
 import sys
 import threading
+from collections.abc import Iterator
 from typing import Any
 
-from pytest_kcontroller.cluster.docker.containers import STOP_S, ContainerSpec, engine, labels
+from pytest_kcontroller.cluster.docker.containers import DISK_MB, STOP_S, ContainerSpec, engine, labels
 from pytest_kcontroller.errors import EnvironmentFailure, UsageError
 
 LOG_END_S = 5.0
@@ -66,19 +67,7 @@ def get_image(client: Any, image: str, status: int) -> None:
 def run(client: Any, spec: ContainerSpec, owner: int, status: int) -> None:
     """Until the container ends, or its owner orders it to, or dies."""
     report_to(status, phase="the container starts")
-    container = client.containers.create(
-        spec.image,
-        list(spec.command) or None,
-        name=spec.name,
-        environment=dict(spec.environment),
-        **_network(client, spec),
-        volumes={here: {"bind": there, "mode": "rw"} for here, there in spec.volumes.items()},
-        labels=labels(spec.network),
-        user=spec.user or None,
-        working_dir=spec.directory or None,
-        init=spec.init,
-    )
-    try:
+    with created(client, spec) as container:
         output = container.attach(stream=True, demux=True)  # before it says anything
         container.start()
         container.reload()
@@ -100,8 +89,43 @@ def run(client: Any, spec: ContainerSpec, owner: int, status: int) -> None:
             container.stop(timeout=STOP_S)
         for thread in threads:
             thread.join(LOG_END_S)
+
+
+@contextlib.contextmanager
+def created(client: Any, spec: ContainerSpec) -> Iterator[Any]:
+    """The container, which is removed at the end; then its disks, which an engine makes before it refuses a container."""
+    try:
+        container = client.containers.create(
+            spec.image,
+            list(spec.command) or None,
+            name=spec.name,
+            environment=dict(spec.environment),
+            **_network(client, spec),
+            volumes={here: {"bind": there, "mode": "rw"} for here, there in spec.volumes.items()},
+            mounts=_disks(spec),
+            labels=labels(spec.network),
+            user=spec.user or None,
+            working_dir=spec.directory or None,
+            init=spec.init,
+        )
+        try:
+            yield container
+        finally:
+            remove(container)
     finally:
-        remove(container)
+        remove_disks(client, spec)
+
+
+def _disks(spec: ContainerSpec) -> list[Any]:
+    from docker.types import DriverConfig, Mount
+
+    options = f"size={DISK_MB}m,mode=0700"
+    if spec.user:
+        uid, gid = spec.user.split(":")
+        options += f",uid={uid},gid={gid}"
+    driver = DriverConfig("local", {"type": "tmpfs", "device": "tmpfs", "o": options})
+    more = {"type": "volume", "no_copy": True, "driver_config": driver, "labels": labels(spec.network)}
+    return [Mount(there, name, **more) for name, there in spec.disks.items()]
 
 
 def _network(client: Any, spec: ContainerSpec) -> dict[str, Any]:
@@ -133,6 +157,18 @@ def remove(container: Any) -> None:
     except APIError as refused:
         if refused.status_code not in (404, 409):
             raise
+
+
+def remove_disks(client: Any, spec: ContainerSpec) -> None:
+    """Those that no other container has: whoever removes the last one of these comes here after it."""
+    from docker.errors import APIError
+
+    for name in spec.disks:
+        try:
+            client.api.remove_volume(name)
+        except APIError as refused:
+            if refused.status_code not in (404, 409):
+                raise
 
 
 def copy_log(output: Any) -> None:

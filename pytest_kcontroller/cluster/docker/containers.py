@@ -25,6 +25,8 @@ CLUSTER_LABEL = "kcontroller.cluster"
 """On what belongs to a cluster whose nodes are containers: the name of its network."""
 HOST_LABEL = "kcontroller.host"
 """Where that session id means something: other machines and other process namespaces may share an engine."""
+DISK_MB = 8
+"""Of a volume that is a disk: what a node of ours writes is far from it, and to fill it is a matter of milliseconds."""
 STOP_S = 5
 
 
@@ -32,9 +34,11 @@ STOP_S = 5
 class ContainerSpec:
     """What to run. `port` is the container's (0: none), published on the loopback port `published`, or on a free one;
     `more_ports` are published too. With `host_network` the container has the network of this machine, and itself listens
-    there; with `network` it is in that one, as `ip`. `volumes`: path here -> path there; `cleanup`: directories to remove if
-    the owner dies; `command`: in place of the image's own; `user`: UID:GID, which `volumes` belong to already; `init`: its
-    first process is the engine's, which passes signals on."""
+    there; with `network` it is in that one, as `ip`. `volumes`: path here -> path there; `disks`: name of a volume -> path
+    there, a file system of DISK_MB in memory, which is made if it is not there, is empty again when no container runs that
+    has it, and goes with the last of these; `cleanup`: directories to remove if the owner dies; `command`: in place of the
+    image's own; `user`: UID:GID, which `volumes` belong to already; `init`: its first process is the engine's, which passes
+    signals on."""
 
     name: str
     image: str
@@ -49,6 +53,7 @@ class ContainerSpec:
     directory: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
     volumes: Mapping[str, str] = field(default_factory=dict)
+    disks: Mapping[str, str] = field(default_factory=dict)
     cleanup: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
 

@@ -36,6 +36,13 @@ def leftover_networks() -> list[Leftover]:
         return _ours((one["Name"], one) for one in client.api.networks(filters=OURS))
 
 
+def leftover_volumes() -> list[Leftover]:
+    """Every volume whose label has our form, by name. Raises as `engine` does."""
+    with engine() as client:
+        found = client.api.volumes(filters=OURS)["Volumes"] or []
+        return _ours((one["Name"], {"Id": one["Name"], **one}) for one in found)
+
+
 def _ours(labelled: Iterable[tuple[str, Mapping[str, Any]]]) -> list[Leftover]:
     found = []
     for name, one in labelled:
@@ -53,6 +60,11 @@ def remove_container(name: str) -> None:
 def remove_network(name: str) -> None:
     """One that is gone already is no error. Raises EnvironmentFailure: somebody is in it."""
     _remove("network", name, lambda client: client.networks.get(name).remove())
+
+
+def remove_volume(name: str) -> None:
+    """One that is gone already is no error. Raises EnvironmentFailure: a container has it."""
+    _remove("volume", name, lambda client: client.api.remove_volume(name))
 
 
 def _remove(kind: str, name: str, remove: Callable[[Any], None]) -> None:

@@ -347,12 +347,17 @@ class NodeProcess(SupervisedNode):
     ) -> None:
         start_s = START_S + settings.session_timeout_ms / 1000
         super().__init__(settings.node_id, run, work, exited, start_s=start_s, cleanup=cleanup)
-        self._settings = replace(settings, directory=str(self.data), control=str(work / "control"))
+        self._settings = replace(settings, directory=str(self._directory), control=str(work / "control"))
 
     @property
     def data(self) -> Path:
         """Apart from its control socket."""
         return self._work / "data"
+
+    @property
+    def _directory(self) -> Path:
+        """`data`, as the node sees it."""
+        return self.data
 
     @property
     def links(self) -> Mapping[str, str]:

@@ -144,6 +144,10 @@ class SessionRelays:
         raise StartError("the relays to ZooKeeper", phase=phase, seconds=patience.seconds, log=log, command=command)
 
     @property
+    def pid(self) -> int | None:
+        return self._process.pid
+
+    @property
     def alive(self) -> bool:
         return self._process.returncode is None
 

@@ -18,6 +18,7 @@ from pytest_kcontroller.cluster.capabilities import (
     PEERS,
     POWERS,
     REPORTS,
+    SIZED_DISKS,
     NodeStatus,
 )
 from pytest_kcontroller.cluster.contract import ZOOKEEPER, LinkState, NodeSession
@@ -45,7 +46,7 @@ CONTROL_PORT = 9092
 class SimCluster(ObservedCluster):
     """See contract.Cluster. Its methods run in a process of the world (the harness's), as they wait in virtual time."""
 
-    offers = (HOLDS, CRASH_POINTS, REPORTS, BROKERS, PEERS, OWN_CLOSE, DISKS, POWERS, CLOCKS)
+    offers = (HOLDS, CRASH_POINTS, REPORTS, BROKERS, PEERS, OWN_CLOSE, DISKS, SIZED_DISKS, POWERS, CLOCKS)
 
     def __init__(
         self,
@@ -249,7 +250,7 @@ class SimCluster(ObservedCluster):
     def mend_disk(self, node: int) -> None:
         self._world.disk(self._node(node).machine).mend()
 
-    def fill_disk(self, node: int) -> None:
+    async def fill_disk(self, node: int) -> None:
         self._world.disk(self._node(node).machine).fill()
 
     def take_back_write(self, node: int, *, torn: bool) -> str | None:

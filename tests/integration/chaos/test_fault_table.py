@@ -20,13 +20,14 @@ BYTES = ("bandwidth", "limit_data", "slicer", "slow_close", "timeout")
 CONTAINED = ("disconnect", "memory_limit")
 SERVERS = ("zookeeper_kill_leader", "zookeeper_lose_quorum", "zookeeper_pause", "zookeeper_restart")
 POWERS = ("power_failure:lost", "power_failure:torn")
-OF_A_SIMULATOR = ("disk_full", "lagging_follower", "late_ephemerals", *POWERS)
+OF_A_SIMULATOR = ("lagging_follower", "late_ephemerals", *POWERS)
+SIZED = ("disk_full",)
 OF_OUR_NODES = ("clock_jump", "drop_reply", "hold", "hold_request", "session_expiry:client")
 STALLS = ("stall:controller-events", "stall:sender")
 HOLES = {
     "sim": (*(f"{kind}:zookeeper" for kind in BYTES), *CONTAINED, *SERVERS),
-    "process": (*CONTAINED, *OF_A_SIMULATOR),
-    "kafka": (*CONTAINED, *OF_A_SIMULATOR, *OF_OUR_NODES, *STALLS),
+    "process": (*CONTAINED, *SIZED, *OF_A_SIMULATOR),
+    "kafka": (*CONTAINED, *SIZED, *OF_A_SIMULATOR, *OF_OUR_NODES, *STALLS),
     "docker": OF_A_SIMULATOR,
 }
 

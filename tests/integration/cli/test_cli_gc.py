@@ -20,7 +20,13 @@ from pytest_kcontroller.cli import _leftovers, main
 from pytest_kcontroller.cli._leftovers import Item
 from pytest_kcontroller.cluster.children.processes import VARIABLE, leftovers, session_id, temporary_name
 from pytest_kcontroller.cluster.docker.containers import HOST_LABEL, SESSION_LABEL, engine, host
-from pytest_kcontroller.cluster.docker.leftovers import leftover_containers, remove_container, remove_network
+from pytest_kcontroller.cluster.docker.leftovers import (
+    leftover_containers,
+    leftover_volumes,
+    remove_container,
+    remove_network,
+    remove_volume,
+)
 from pytest_kcontroller.cluster.process.shared_proxies import prefix
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure
@@ -41,7 +47,7 @@ def gc(temporary: Path, *arguments: str, session: str) -> subprocess.CompletedPr
 
 def without_engine(said: str) -> str:
     """Where there is no Docker engine, gc says so."""
-    return re.sub(r"^not looked at: (containers|networks): .*\n", "", said, flags=re.MULTILINE)
+    return re.sub(r"^not looked at: (containers|networks|volumes): .*\n", "", said, flags=re.MULTILINE)
 
 
 @pytest.fixture
@@ -98,7 +104,7 @@ def test_what_a_dead_session_left_is_listed_and_removed(
 def test_json_names_each(left: tuple[subprocess.Popen[str], Path], dead: str, tmp_path: Path) -> None:
     process, directory = left
     said = json.loads(gc(tmp_path, "--json", session=dead).stdout)
-    assert said["not_looked_at"].keys() <= {"containers", "networks"}
+    assert said["not_looked_at"].keys() <= {"containers", "networks", "volumes"}
     removed = {(item["kind"], item["name"]): item["removed"] for item in said["leftovers"]}
     assert removed == {("process", str(process.pid)): True, ("directory", str(directory)): True}
 
@@ -166,29 +172,35 @@ def test_a_process_in_a_container_is_left_alone(dead: str, tmp_path: Path) -> No
     assert [item["why_not"] for item in inside] == ["it is in a container, where pids mean something else"]
 
 
-def test_a_dead_sessions_containers_and_networks_are_removed_and_a_living_ones_are_not(
+def test_what_a_dead_session_has_in_the_engine_is_removed_and_what_a_living_one_has_is_not(
     zookeeper_image: str, dead: str, tmp_path: Path
 ) -> None:
     with engine() as client:
-        made, networks = [], []
+        made, networks, volumes = [], [], []
         for session in (dead, session_id()):
             labels = {SESSION_LABEL: session, HOST_LABEL: host()}
             made.append(client.containers.create(zookeeper_image, labels=labels))
             networks.append(client.networks.create(f"kcontroller-{session}-test", labels=labels))
+            volumes.append(client.volumes.create(f"kcontroller-{session}-test", labels=labels))
         try:
             done = gc(tmp_path, session=dead)
             assert done.returncode == 0, done.stderr
             assert f"removed  container {made[0].name} " in done.stdout
             assert f"removed  network {networks[0].name} " in done.stdout
+            assert f"removed  volume {volumes[0].name} " in done.stdout
             kept = gc(tmp_path, session=session_id()).stdout
             assert f"kept     container {made[1].name} " in kept
             assert f"kept     network {networks[1].name} " in kept
+            assert f"kept     volume {volumes[1].name} " in kept
             assert [left.id for left in leftover_containers() if left.session in (dead, session_id())] == [made[1].id]
+            assert [left.id for left in leftover_volumes() if left.session in (dead, session_id())] == [volumes[1].id]
         finally:
             for container in made:
                 remove_container(container.id)
             for network in networks:
                 remove_network(network.id)
+            for volume in volumes:
+                remove_volume(volume.id)
 
 
 LINKS = """

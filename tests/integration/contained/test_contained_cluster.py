@@ -16,7 +16,7 @@ import pytest
 from kcontroller_chaos.history.read import read_history
 from kcontroller_chaos.invariants import check_all
 from pytest_kcontroller.cluster.contained.image import BASE_VARIABLE
-from pytest_kcontroller.cluster.docker.leftovers import leftover_containers, leftover_networks
+from pytest_kcontroller.cluster.docker.leftovers import leftover_containers, leftover_networks, leftover_volumes
 from pytest_kcontroller.cluster.timing import scaled
 
 CAMPAIGN = """
@@ -115,9 +115,9 @@ def test_a_failover(kcluster, chaos):
 
 
 def ours(owner: int) -> list[str]:
-    """Containers and networks of that process."""
-    found = [(left.name, left.session) for left in (*leftover_containers(), *leftover_networks())]
-    return [name for name, session in found if session.startswith(f"{owner}-")]
+    """Containers, networks and volumes of that process."""
+    found = (*leftover_containers(), *leftover_networks(), *leftover_volumes())
+    return [left.name for left in found if left.session.startswith(f"{owner}-")]
 
 
 def wait(what: str, owner: int, enough: Callable[[list[str]], bool]) -> None:
@@ -155,10 +155,11 @@ def test_kill_9_leaves_nothing_in_the_engine(campaign: list[str]) -> None:
     running = subprocess.Popen(campaign, stdout=subprocess.DEVNULL)
     try:
         wait("a node runs", running.pid, lambda found: any("kcontroller-node-" in name for name in found))
+        assert any(name.endswith("-disk-0") for name in ours(running.pid))
     finally:
         running.send_signal(signal.SIGKILL)
         running.wait()
-    wait("containers and network are gone", running.pid, lambda found: not found)
+    wait("containers, network and volumes are gone", running.pid, lambda found: not found)
 
 
 def test_a_start_that_fails_says_why_and_leaves_nothing(campaign: list[str]) -> None:

@@ -120,7 +120,7 @@ async def seconds_until_a_full_disk_is_noticed(cluster: SimCluster, world: World
     """From the registration of a node that has started on it, which needs no room, to its end."""
     first, _ = await two_followers(cluster)
     await cluster.kill(first)
-    cluster.fill_disk(first)
+    await cluster.fill_disk(first)
     await cluster.restart(first)
     began_us = world.clock.now_us()
 
