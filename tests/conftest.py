@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ import pytest
 from hypothesis import settings
 
 from pytest_kcontroller.cluster.cache import CACHE, cache_directory
-from tests.tools.parts import VARIABLE, files_of
+from tests.tools.parts import files_of
 from tests.tools.required import not_here
 
 pytest_plugins = ["pytester"]
@@ -29,11 +28,21 @@ KEPT = str(cache_directory() or "")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--part", metavar="N/PARTS", default="1/1", help="1/2: every second file of the tests, from the first"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    files_of(config.getoption("--part"), ())  # refuses another one before anything is collected
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if part := os.environ.get(VARIABLE):
-        files = files_of(part, (item.path for item in items))
-        config.hook.pytest_deselected(items=[item for item in items if item.path not in files])
+    files = files_of(config.getoption("--part"), (item.path for item in items))
+    if others := [item for item in items if item.path not in files]:
+        config.hook.pytest_deselected(items=others)
         items[:] = [item for item in items if item.path in files]
 
 

@@ -19,7 +19,7 @@ def test_each_file_is_in_one_part(parts: int) -> None:
 
 @pytest.mark.parametrize("wrong", ["", "1", "0/2", "3/2", "1/2/3", "a/b"])
 def test_another_part_is_refused(wrong: str) -> None:
-    with pytest.raises(pytest.UsageError, match="KC_TEST_PART"):
+    with pytest.raises(pytest.UsageError, match="--part"):
         files_of(wrong, FILES)
 
 
@@ -31,5 +31,4 @@ def test_the_rest_is_deselected(
         pytester.makepyfile(**{f"test_{name}": "def test_it(): pass"})
     pytester.makeconftest((request.config.rootpath / "tests/conftest.py").read_text())
     monkeypatch.setenv("PYTHONPATH", str(request.config.rootpath))
-    monkeypatch.setenv("KC_TEST_PART", "2/2")
-    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=1, deselected=1)
+    pytester.runpytest_subprocess("-p", "no:cacheprovider", "--part=2/2").assert_outcomes(passed=1, deselected=1)

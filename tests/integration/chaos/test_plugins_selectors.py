@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_kcontroller.cli import main
+from pytest_kcontroller.cluster.timing import scaled
 
 PLUGIN = """
 import time
@@ -48,6 +49,7 @@ at_s = 0.5
 duration_s = 1
 """
 
+NO_ANSWER = f"it gave no answer within {scaled(0.2):g} s, and stood at"
 STUCK = "; it is not asked again in this term"
 
 
@@ -57,13 +59,13 @@ STUCK = "; it is not asked again in this term"
         (
             "kct_led_spins",
             "while True: pass",
-            "it gave no answer within 0.2 s, and stood at kct_led_spins.py:10",
+            f"{NO_ANSWER} kct_led_spins.py:10",
             STUCK,
         ),
         (
             "kct_led_sleeps",
             "time.sleep(9)",
-            "it gave no answer within 0.2 s, and stood at kct_led_sleeps.py:10; it cannot be ended, and goes on in a thread",
+            f"{NO_ANSWER} kct_led_sleeps.py:10; it cannot be ended, and goes on in a thread",
             STUCK,
         ),
         ("kct_led_raises", "raise ValueError('no idea')", "it raised ValueError('no idea')", ""),
