@@ -29,9 +29,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--part", metavar="N/PARTS", default="1/1", help="1/2: every second file of the tests, from the first"
-    )
+    parser.addoption("--part", metavar="N/PARTS", default="1/1", help="1/2: the first half of the files")
 
 
 def pytest_configure(config: pytest.Config) -> None:

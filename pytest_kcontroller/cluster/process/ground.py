@@ -46,7 +46,8 @@ CLOSE_S = 5.0
 ANSWER_S = 2.0
 POLL_S = 0.01
 CHUNK_OPS = 500
-LOGS = ("zookeeper.log", "session-relay.log", "toxiproxy.log")
+ZOOKEEPER_LOG = "zookeeper.log"
+LOGS = (ZOOKEEPER_LOG, "session-relay.log", "toxiproxy.log")
 OWN, QUOTA = "/zookeeper", "/zookeeper/quota"
 """ZooKeeper's own znodes."""
 PROBE = "/kcontroller-probe"
@@ -67,6 +68,11 @@ class LogSlice:
 
     def read(self) -> bytes:
         return os.pread(self.descriptor, os.fstat(self.descriptor).st_size - self.begin, self.begin)
+
+    @property
+    def path(self) -> Path:
+        """Of the file as we have it open: to be opened once more, as by a server that is started again."""
+        return Path(f"/proc/self/fd/{self.descriptor}")
 
     def forget(self) -> None:
         self.begin = os.fstat(self.descriptor).st_size
@@ -105,6 +111,7 @@ class Ground:
                 for name in LOGS:
                     self.logs[name] = LogSlice(os.open(directory / name, os.O_RDONLY))
                 self.export_logs(directory)
+                self._server.log = self.logs[ZOOKEEPER_LOG].path
             except OSError as gone:
                 raise NotAsNewError(f"a log is not where it was: {gone}") from None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
@@ -96,6 +97,24 @@ def test_what_a_cluster_has_done_is_nowhere_in_the_next_one(tmp_path: Path) -> N
 
 def zookeeper_lines(run: ProcessRun) -> list[str]:
     return [line for line in (run.directory / "logs" / "zookeeper.log").read_text().splitlines() if "session" in line]
+
+
+def test_zookeeper_is_started_again_when_its_first_cluster_is_forgotten(tmp_path: Path) -> None:
+    """Where that had its log: a test that has passed leaves nothing."""
+    first: list[Path] = []
+
+    async def begin(run: ProcessRun) -> None:
+        first.append(run.directory)
+
+    async def start_again(run: ProcessRun) -> None:
+        shutil.rmtree(first[0])
+        await run.cluster.zookeeper.kill(1)
+        await run.cluster.zookeeper.restart(1)
+        await run.cluster.wait_until_converged(timeout_s=scaled(LIMIT_S))
+
+    _, second = play(tmp_path, (1, begin), (1, start_again))
+    before, binding, _ = (second.directory / "logs" / "zookeeper.log").read_text().partition("binding to port")
+    assert binding and "dump command" in before, "all that it said for this cluster"
 
 
 def test_what_comes_after_a_cluster_is_not_in_its_history(tmp_path: Path) -> None:

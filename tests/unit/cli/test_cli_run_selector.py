@@ -113,7 +113,7 @@ def test_a_selector_that_raises_is_shown_with_the_place(
     [
         (["ofline"], "there is no leader selector 'ofline'\n  -> did you mean 'offline'?"),
         (["offline", "--reason", "ofline"], "--reason: there is no election reason 'ofline'"),
-        (["offline", "--plugin", "kct_nowhere"], "the plugin kct_nowhere cannot be imported"),
+        (["offline", "--plugin", "kct_not_there"], "the plugin kct_not_there cannot be imported"),
         (["offline", "--option", "weight"], "--option: 'weight' is not KEY=VALUE"),
         (["offline", "--option", "weight=1"], "the leader selector 'offline' of the plugin kcontroller_plugins"),
     ],
