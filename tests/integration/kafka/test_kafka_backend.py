@@ -8,12 +8,23 @@ import sys
 from pathlib import Path
 
 from pytest_kcontroller import KafkaReleases
-from pytest_kcontroller.cluster.timing import scaled
+from pytest_kcontroller.cluster.timing import VARIABLE, scaled
 
 TESTS = """
+import time
+
 import pytest
 
+from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import NotOnThisBackend
+
+
+def wait_until_hosted(log):
+    # By its own word: a disk that fails before has nothing on it that Kafka would miss.
+    deadline = time.monotonic() + scaled(60)
+    while "Leader more-0 with topic id" not in log.read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 @pytest.mark.kcontroller(nodes=3)
@@ -35,6 +46,7 @@ def test_a_failover(kcluster, kafka_release, chaos):
     new = kcluster.add_node()
     kcluster.create_topic("more", assignment={0: (new, 0)})
     kcluster.wait_until_converged()
+    wait_until_hosted(kcluster.directory / "logs" / f"node-{new}.log")
     with chaos.fault("log_dir_failure", target=f"node:{new}") as fault:  # the only one that it has: it halts
         assert fault.observed()["status"] == 1
     kcluster.wait_until_converged()
@@ -51,7 +63,8 @@ def test_selectors(kcluster):
 def test_the_same_tests_run_on_kafkas_brokers(kafka_release: KafkaReleases, tmp_path: Path) -> None:
     kafka_release("3.9.1")  # skipped where it cannot be
     (tmp_path / "test_it.py").write_text(TESTS)
-    outside = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "KC_"))}
+    ours = [name for name in os.environ if name.startswith(("PYTEST_", "KC_")) and name != VARIABLE]
+    outside = {name: value for name, value in os.environ.items() if name not in ours}
     command = [sys.executable, "-m", "pytest", "-c", os.devnull, "--rootdir", ".", "-p", "no:cacheprovider", "-ra"]
     ran = subprocess.run(
         [*command, "--kc-backend=kafka", "test_it.py"],

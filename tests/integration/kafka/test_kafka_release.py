@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from pytest_kcontroller import KafkaReleases, TestZooKeeper
-from pytest_kcontroller.cluster.timing import scaled
+from pytest_kcontroller.cluster.timing import VARIABLE, scaled
 from pytest_kcontroller.errors import EnvironmentFailure, StartError
 
 pytestmark = pytest.mark.kcontroller(backends=["process"])
@@ -59,7 +59,8 @@ def test_it(kafka_release):
 
 def run(directory: Path, test: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     (directory / "test_it.py").write_text(test)
-    outside = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "KC_"))}
+    ours = [name for name in os.environ if name.startswith(("PYTEST_", "KC_")) and name != VARIABLE]
+    outside = {name: value for name, value in os.environ.items() if name not in ours}
     command = [
         sys.executable,
         "-m",
