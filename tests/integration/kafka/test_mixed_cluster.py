@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from kazoo.exceptions import NodeExistsError, NoNodeError
+from kazoo.exceptions import NoNodeError
 
 from pytest_kcontroller import KafkaRelease, KafkaReleases, KCluster, ReleaseBroker
 from pytest_kcontroller.cluster.timing import scaled
@@ -58,25 +58,26 @@ class Mixed:
 
     def until(self, wanted: Callable[[], bool], what: Callable[[], object]) -> None:
         """Looks again whenever ZooKeeper has had the time to answer; says what was seen last."""
-        if not self.seen(wanted, WAIT_S):
-            pytest.fail(f"not within {WAIT_S:g} s; seen last: {what()}")
-
-    def seen(self, wanted: Callable[[], bool], within_s: float) -> bool:
         pause = self.zk.handler.event_object()
-        for _ in range(int(scaled(within_s) / 0.05)):
+        for _ in range(int(scaled(WAIT_S) / 0.05)):
             if wanted():
-                return True
+                return
             pause.wait(0.05)
-        return False
+        pytest.fail(f"not within {WAIT_S:g} s; seen last: {what()}")
 
     # --- how the controllership passes
 
     def delete(self) -> None:
+        """As soon as Kafka hears of it: a /controller that goes before it watches that again leaves it deaf
+        (UNWATCHED-CONTROLLER)."""
+        self.until(self.kafka_watches, lambda: self.zk.command(b"wchp"))
         self.zk.delete("/controller")
 
-    def name_controller(self, broker: int) -> None:
-        with suppress(NodeExistsError):  # elected at last
-            self.zk.create("/controller", json.dumps({"version": 1, "brokerid": broker, "timestamp": "0"}).encode())
+    def kafka_watches(self) -> bool:
+        """Whether its session watches /controller, by ZooKeeper's word: each path, and below it who does."""
+        there = self.zk.exists(f"/brokers/ids/{THEIRS}")
+        _, _, below = f"\n{self.zk.command(b'wchp')}".partition("\n/controller\n")
+        return there is not None and hex(there.ephemeralOwner) in below.partition("\n/")[0].split()
 
     def kill(self) -> None:
         """Its session ends by itself."""
@@ -105,20 +106,15 @@ class Mixed:
         self.until(lambda: controller in self.live(), self.live)
 
     def pass_to(self, theirs: bool, how: Callable[[], None]) -> None:
-        """Whoever may win after that: the other side stands still for the moment that an election takes.
-
-        Kafka does not hear of a deletion before it watches /controller again, whosever that was, and is not elected then
-        (UNWATCHED-CONTROLLER): it is given another one to hear of.
-        """
+        """Whoever may win after that: the other side stands still for the moment that an election takes."""
         how()
-        other = OURS[0] if theirs else THEIRS
         with self.standing_still(theirs=not theirs):
             while (now := self.controller()) is None or (now == THEIRS) is not theirs:
                 if now is not None:
-                    self.delete()
-                if not self.seen(lambda: self.controller() is not None, within_s=5):
-                    self.name_controller(other)
-                    self.seen(lambda: False, within_s=1)
+                    self.delete() if theirs else self.zk.delete(
+                        "/controller"
+                    )  # whoever stands still watches nothing anew
+                self.until(lambda: self.controller() is not None, self.live)
         self.until(lambda: not self.unled(), self.unled)
 
     @contextmanager
