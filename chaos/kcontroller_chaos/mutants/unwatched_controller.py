@@ -2,8 +2,8 @@
 
 The watch of the election has told of its creation, and the next one is set when ControllerChange is handled, after the
 failover. A deletion in between tells nobody; ControllerChange finds nothing, resigns, and does not elect. Seen with 3.9.1:
-a broker was elected, /controller was deleted 18 ms later, and there was no controller for more than a minute, until
-somebody had created /controller and deleted it again.
+a broker was elected, /controller was deleted 18 ms later, and there was no controller for a minute, until other
+brokers came.
 """
 
 from __future__ import annotations
