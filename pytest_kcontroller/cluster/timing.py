@@ -1,4 +1,4 @@
-"""Time limits that can be stretched on a slow machine."""
+"""Time limits that can be stretched on a slow machine, and how slow it is."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pytest_kcontroller.errors import UsageError
+from pytest_kcontroller.runtime.starvation import OURSELVES, starved_s
 
 VARIABLE = "KC_TIMEOUT_SCALE"
 
@@ -28,6 +29,11 @@ def stretched(seconds: float) -> float:
     if not 0 < factor < 1000:
         raise UsageError(f"{text!r} is not a number above 0", where=f"${VARIABLE}")
     return seconds * factor
+
+
+def withheld_s() -> float:
+    """How long this thread was ready to run and had no core, since it began. It stands still where time is simulated."""
+    return starved_s(OURSELVES) if _stretched else 0.0
 
 
 @contextmanager

@@ -6,7 +6,7 @@ is a program of the user's (cluster/system/peer_relay.py): ApiVersions, which ch
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,14 +15,18 @@ from kcontroller_chaos.injection import Evidence, Injection
 from pytest_kcontroller.cluster.capabilities import REPORTS
 from pytest_kcontroller.cluster.contract import ZOOKEEPER
 from pytest_kcontroller.cluster.observed import gather_all
+from pytest_kcontroller.cluster.timing import withheld_s
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.toxics import STREAMS, TIMEOUT, Stream, Toxic, same, streams_of
-from pytest_kcontroller.runtime.ports import ConnectionClosedError
+from pytest_kcontroller.runtime.ports import Clock, ConnectionClosedError
 from pytest_kcontroller.wire.client import RequestClient
 from pytest_kcontroller.wire.messages import ApiVersionsRequest
 
 CONTROL = "control"
 PROBE_US = 300_000
+ON_ITS_WAY = 4
+"""So often others must run until an answer is here, who are kept from it as long as we are: a proxy and who answers."""
+LONGEST_PROBE_US = 5 * PROBE_US
 RETRY_US = 50_000
 Pair = tuple[str, str]
 """(who connects, whom it connects to)."""
@@ -152,18 +156,40 @@ async def round_trips(on: Injection, pairs: list[Pair], timeout_us: int = PROBE_
 
 async def silent(on: Injection, pairs: list[Pair]) -> int:
     """Waits until none of the links passes anything, by looking; how many were looked at."""
-    while True:
-        looked_at = await answering(on, pairs)
-        if looked_at and not any(trip is not None for trip in (await round_trips(on, looked_at)).values()):
-            return len(looked_at)
-        await on.clock.sleep_us(RETRY_US)
+    looked_at: list[Pair] = []
+
+    async def unanswered(limit_us: int) -> bool:
+        looked_at[:] = await answering(on, pairs)
+        trips = await round_trips(on, looked_at, limit_us)
+        return bool(looked_at) and all(trip is None for trip in trips.values())
+
+    await silence_us(on.clock, unanswered)
+    return len(looked_at)
 
 
 async def no_zookeeper(on: Injection) -> Evidence:
     """Waits until a question to ZooKeeper on the node's own link finds no answer."""
-    while await on.cluster.zookeeper_round_trip_us(on.node, limit_s=PROBE_US / 1e6) is not None:
-        await on.clock.sleep_us(RETRY_US)
-    return {"unanswered_us": PROBE_US, "t_us": on.clock.now_us()}
+
+    async def unanswered(limit_us: int) -> bool:
+        return await on.cluster.zookeeper_round_trip_us(on.node, limit_s=limit_us / 1e6) is None
+
+    return {"unanswered_us": await silence_us(on.clock, unanswered), "t_us": on.clock.now_us()}
+
+
+async def silence_us(clock: Clock, unanswered: Callable[[int], Awaitable[bool]]) -> int:
+    """Waits until a look finds no answer in the time it is given; how long that was. Where we were kept from running
+    meanwhile, so was whoever answers: then it has more time, on a look of its own."""
+    limit_us = PROBE_US
+    while True:
+        before_s = withheld_s()
+        if not await unanswered(limit_us):
+            limit_us = PROBE_US
+            await clock.sleep_us(RETRY_US)
+            continue
+        needed_us = min(PROBE_US + round(ON_ITS_WAY * (withheld_s() - before_s) * 1e6), LONGEST_PROBE_US)
+        if limit_us >= needed_us:
+            return limit_us
+        limit_us = needed_us
 
 
 def must_have(pairs: list[Pair]) -> list[Pair]:

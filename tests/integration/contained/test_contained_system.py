@@ -21,6 +21,7 @@ from pytest_kcontroller.cluster.contained.image import BASE_VARIABLE, base, imag
 from pytest_kcontroller.cluster.docker.containers import SESSION_LABEL, engine
 from pytest_kcontroller.model.history import FaultAsked, ProcessExited
 from tests.integration.chaos.test_campaign_run import campaign, only_run, verdicts
+from tests.integration.system.test_peers import TALK, assert_links_are_hit_and_seen
 from tests.integration.system.test_system_campaign import ELECT, believed_by_both_us
 
 FILE = """\
@@ -71,7 +72,7 @@ duration_s = 0.1
 """
 DOCKERFILE = """\
 FROM {base}
-COPY elect.py /srv/elect.py
+COPY elect.py talk.py /srv/
 ENTRYPOINT ["python3"]
 """
 LEADER = "/my/leader"
@@ -95,8 +96,9 @@ runpy.run_path("/srv/elect.py", run_name="__main__")
 @pytest.fixture(scope="module")
 def image(in_containers: str) -> Iterator[str]:
     """As somebody has built theirs; kazoo is in ours."""
-    context, name = io.BytesIO(), f"kcontroller-elect:{os.getpid()}"
-    files = {"Dockerfile": DOCKERFILE.format(base=node_image(())).encode(), "elect.py": ELECT.read_bytes()}
+    context, name = io.BytesIO(), f"kcontroller-programs:{os.getpid()}"
+    files = {"Dockerfile": DOCKERFILE.format(base=node_image(())).encode()}
+    files |= {program.name: program.read_bytes() for program in (ELECT, TALK)}
     with tarfile.open(fileobj=context, mode="w") as tar:
         for file, data in files.items():
             info = tarfile.TarInfo(file)
@@ -155,14 +157,28 @@ def test_a_fixture_has_it_as_nodes_and_holds_up_what_they_fork(kc_system: KSyste
     first = system.wait_for_owner(LEADER)
     system.wait_until_said(first, leads=LEADER)
 
+    before = len(system.said(first))
     system.pause(first)
     assert states(first) == {psutil.STATUS_STOPPED}
     second = system.wait_for_owner(LEADER, other_than=first)
     system.resume(first)
-    system.wait_until_said(first, follows=LEADER)
+    system.wait_until_said(first, follows=LEADER, since=before)
 
     with system.chaos.fault("disconnect", target=f"owner-of:{LEADER}") as alone:
         assert alone.nodes == (second,)
         system.wait_for_owner(LEADER, other_than=second)
     system.wait_until_ready()
     system.check(owned_after_healing(LEADER), exists_after_healing("/my/members/*", count=2))
+
+
+def test_faults_hit_what_containers_say_to_each_other_and_are_seen(kc_system: KSystems, image: str) -> None:
+    command = ["/srv/talk.py", "{zk}", "{id}", "{peers}", "{peer:0}"]
+    system = kc_system(command, image=image, nodes=3, ready="port")
+    assert_links_are_hit_and_seen(system)
+
+    for node in system.nodes:
+        assert any("lost" in line for line in system.said(node)), "the programs have seen it too"
+    before = len(system.said(0))
+    system.restart(0)
+    system.wait_until_said(0, hears=1, since=before)
+    system.check()

@@ -37,6 +37,8 @@ def test_a_leader_is_killed_paused_cut_off_and_loses_its_session(kc_system: KSys
     system = kc_system(COMMAND, nodes=2, ready="znode:/my/members/{id}", session_timeout_ms=1000)
     first = system.wait_for_owner(LEADER)
     assert system.wait_until_said(first, leads=LEADER)["at_ns"] > 0
+    with pytest.raises(WaitTimeoutError, match=r"node \d says \{.*\} after the first 1 that it said: "):
+        system.wait_until_said(first, leads=LEADER, since=1, timeout_s=0.1)
     assert system.zk.get(LEADER)[0] == str(first).encode()
 
     system.kill(first)
@@ -51,11 +53,12 @@ def test_a_leader_is_killed_paused_cut_off_and_loses_its_session(kc_system: KSys
     assert expired in [int(event["session"], 16) for event in system.history.of("session.granted")]
 
     third = system.wait_for_owner(LEADER)
+    before = {node: len(system.said(node)) for node in system.nodes}
     with system.chaos.fault("pause", target=f"owner-of:{LEADER}") as paused:
         assert paused.nodes == (third,)
         other = system.wait_for_owner(LEADER, other_than=third)
-        system.wait_until_said(other, leads=LEADER)
-    system.wait_until_said(third, follows=LEADER)
+        system.wait_until_said(other, leads=LEADER, since=before[other])
+    system.wait_until_said(third, follows=LEADER, since=before[third])
     system.wait_until_ready()
     with pytest.raises(InvariantError, match="one-believer"):
         system.check(one_owner(LEADER))
