@@ -21,7 +21,7 @@ PROGRAM = [sys.executable, "-c", "import sys; from pytest_kcontroller.cli import
 CAMPAIGN = """
 [campaign]
 name = "clock"
-duration_s = 3
+duration_s = 4
 seeds = "1"
 [cluster]
 session_timeout_ms = 1500
@@ -33,7 +33,7 @@ replication_factor = 3
 kind = "kill"
 target = "controller"
 at_s = 0.2
-duration_s = 0.5
+duration_s = 3.5
 """
 
 
@@ -51,7 +51,8 @@ def shift(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_clock_that_is_set_changes_no_verdict(
     shift: Path, tmp_path: Path, step_us: int, mutant: str | None, status: int
 ) -> None:
-    """It is set while the killed controller's session goes on: the expiry and the election come after it."""
+    """It is set while the session of the killed controller goes on: its expiry and the election come after it, and the node
+    itself only when its successor has seen that it is not there."""
     (tmp_path / "clock.toml").write_text(CAMPAIGN)
     (tmp_path / "shift").write_bytes(struct.pack("=q", 0))
     command = [*PROGRAM, "campaign", "run", "clock.toml", *(["--mutant", mutant] if mutant else [])]

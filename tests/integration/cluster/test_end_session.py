@@ -35,7 +35,8 @@ async def opened(zookeeper: TestZooKeeper) -> tuple[KazooSession, asyncio.Event]
 def test_a_second_client_that_loses_its_connection_closes_the_session_all_the_same(
     zookeeper: TestZooKeeper, cutting_proxy: Any, phase: str, what: str
 ) -> None:
-    """What the session's owner does when it resumes it first: ZooKeeper closes the other one's connection."""
+    """What the session's owner does when it resumes it first: ZooKeeper closes the other one's connection. On a busy machine
+    the owner may do so besides: then there is one more."""
 
     async def main() -> None:
         session, over = await opened(zookeeper)
@@ -44,7 +45,8 @@ def test_a_second_client_that_loses_its_connection_closes_the_session_all_the_sa
                 proxy.cut_at(phase, CLOSE_SESSION)
                 await close_session(proxy.address, session.session_id, session.password, timeout_s=scaled(LIMIT_S))
                 assert proxy.cuts == 1, what
-                assert proxy.handshakes == [session.session_id] * 2
+                assert len(proxy.handshakes) > 1
+                assert {*proxy.handshakes} == {session.session_id}
                 await over.wait()
         finally:
             await session.close()
