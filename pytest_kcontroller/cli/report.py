@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     _say(f"{len(found.places)} run{'' if len(found.places) == 1 else 's'} found; Spark starts, which takes a while")
     from kcontroller_reports.session import spark_session
 
-    with spark_session(runs=len(found.places)) as spark:
+    with spark_session(runs=len(found.places), tell=_say) as spark:
         report = write_report(spark, found.places, args.out, found.remarks, _say)
     _tell(args, found.remarks, report)
     return 0

@@ -1,7 +1,8 @@
 """A JVM that starts in half the time: it maps the classes that an earlier one has loaded (class-data sharing, JEP 350).
 
-The first JVM of a kind writes them when it ends, which takes it a second or two; all later ones map the file. A JVM to
-which the file does not fit (another Java, other jars) starts without it.
+The first JVM of a kind writes them when it ends, which takes it a second or two; all later ones map the file. Of a kind
+that takes long to write them it is a later one: where there are only a few it would be for nothing. A JVM to which the
+file does not fit (another Java, other jars) starts without it.
 """
 
 from __future__ import annotations
@@ -34,10 +35,12 @@ class ClassData:
     made: Path
 
     @classmethod
-    def of(cls, name: str, java: Path, classpath: str, directory: Path) -> Self:
-        """For a JVM called `name` that may write into `directory`."""
+    def of(cls, name: str, java: Path, classpath: str, directory: Path, *, after: int = 0) -> Self:
+        """For a JVM called `name` that may write into `directory`, if there were `after` before it."""
         cache = cache_directory()
         kept = None if cache is None else cache / "classes" / f"{name}-{_key(java, classpath)}.jsa"
+        if kept is not None and after and not kept.exists() and not _enough_before(after, kept.with_suffix(".before")):
+            kept = None
         return cls(kept, directory / f"{name}.jsa")
 
     @property
@@ -72,8 +75,22 @@ class ClassData:
             _log.debug("the classes of %s are not kept: %s", self.made.stem, failed)
 
 
+def _enough_before(count: int, marks: Path) -> bool:
+    """Each leaves a byte, until there are enough: whoever takes them away then is the one. False if none can be left."""
+    try:
+        marks.parent.mkdir(parents=True, exist_ok=True)
+        with marks.open("ab") as file:
+            file.write(b".")
+        if marks.stat().st_size > count:
+            marks.unlink()
+            return True
+    except OSError:  # also: another one has taken them away this moment
+        pass
+    return False
+
+
 def _forget_unused(kept: Path, name: str) -> None:
-    for other in kept.parent.glob(f"{name}-*.jsa"):
+    for other in kept.parent.glob(f"{name}-*"):
         if other != kept and kept.stat().st_mtime - other.stat().st_mtime > UNUSED_S:
             other.unlink()
 

