@@ -29,6 +29,7 @@ class Placement:
     nodes: int
     session_timeout_ms: int
     still_ms: float = 0
+    log_dirs: int = 1
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,6 +45,8 @@ class Injection:
     session: int
     since: int
     duration_s: float | None = None
+    target: str = ""
+    """As it was asked for."""
     kept: list[Any] = field(default_factory=list)
     """What `inject` leaves to `observe` and `heal`, such as connections of its own: a fault itself has no memory."""
     others: tuple[int, ...] = field(init=False)
@@ -103,6 +106,7 @@ class Injection:
         fault: str,
         node: int,
         duration_s: float | None,
+        target: str = "",
     ) -> Self:
         """Now, on the session that ZooKeeper granted the node. Raises EnvironmentFailure: nothing could be observed."""
         if cluster.process_state(node) == "T":
@@ -121,6 +125,7 @@ class Injection:
             session=session.session_id,
             since=feed.position,
             duration_s=duration_s,
+            target=target,
         )
 
     async def wait_closed(self, *, by_client: bool) -> Evidence:

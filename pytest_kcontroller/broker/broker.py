@@ -8,6 +8,7 @@ from pytest_kcontroller.broker.clients import handlers_of as handlers_of_clients
 from pytest_kcontroller.broker.clients.side import ClientSide
 from pytest_kcontroller.broker.handlers import handlers_of
 from pytest_kcontroller.broker.isr import IsrSender
+from pytest_kcontroller.broker.log_dir import LogDirs
 from pytest_kcontroller.broker.shutdown import ShutdownLimits, ShutdownResult, controlled_shutdown
 from pytest_kcontroller.broker.state import BrokerState
 from pytest_kcontroller.model.cluster import Address
@@ -27,12 +28,13 @@ class BrokerHalf:
         record: Record,
         address_of: Callable[[int], Address | None],
         request_timeout_us: int = 30_000_000,
+        log_dirs: LogDirs | None = None,
     ) -> None:
         """`address_of` gives the proxy in front of a node, None: go to where it is registered.
 
         `request_timeout_us` is how long one AlterPartition may take (Kafka: controller.socket.timeout.ms, 30 s).
         """
-        self.state = BrokerState(broker, record, address_of)
+        self.state = BrokerState(broker, record, address_of, log_dirs)
         self.clients: ClientSide | None = None
         """None: clients are not served."""
         self._transport = transport

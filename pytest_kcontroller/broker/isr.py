@@ -43,7 +43,7 @@ class IsrSender:
         """There may be something to ask. A controller that is not the controller any more is not waited for."""
         if self._client_of is not None and self._client_of[:2] != self._controller():
             self._drop_client()
-        if self._replicas.any_short:
+        if self._replicas.any_short or self._state.several_dirs:
             self._wake.set()
 
     async def run(self) -> None:
@@ -52,7 +52,7 @@ class IsrSender:
         try:
             while True:
                 self._wake.clear()
-                pending = self._replicas.pending(self._metadata.live)
+                pending = self._state.pending_isrs()
                 if not pending:
                     pause = FIRST_PAUSE_US
                     await self._wake.wait()

@@ -63,6 +63,13 @@ class MetadataCache:
         entry = self._topics.get(tp.topic, {}).get(tp.partition)
         return entry.leader if entry is not None and self.live(entry.leader) else None
 
+    def online(self, tp: TopicPartition, leader_epoch: int, broker: int) -> bool | None:
+        """Whether its replica there is so, as was said with this leader epoch or a later one; None: nothing was."""
+        entry = self._topics.get(tp.topic, {}).get(tp.partition)
+        if entry is None or entry.leader_epoch < leader_epoch:
+            return None
+        return broker not in entry.offline_replicas
+
     def live(self, broker: int) -> bool:
         return broker in self.brokers
 

@@ -7,6 +7,7 @@ kafka.server.BrokerMetadataCheckpoint (3.9).
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 
 from pytest_kcontroller.errors import EnvironmentFailure, UsageError
 from pytest_kcontroller.model.cluster import Broker
@@ -36,14 +37,20 @@ META_PROPERTIES = "meta.properties"
 RETRY_US = 50_000
 
 
-async def prepare_cluster(store: Store, disk: Disk, rng: Rng, broker: int) -> str:
-    """Creates the persistent paths and /cluster/id where they are missing, and checks that this disk belongs here.
+async def prepare_cluster(store: Store, disks: Sequence[Disk], rng: Rng, broker: int) -> str:
+    """Creates the persistent paths and /cluster/id where they are missing, and checks that these disks belong here.
 
-    Returns the cluster's id. Raises UsageError if the disk belongs to another cluster or broker (Kafka:
+    Returns the cluster's id. Raises UsageError if one belongs to another cluster or broker (Kafka:
     InconsistentClusterIdException, InconsistentBrokerIdException).
     """
     await store.ensure_paths(PERSISTENT_PATHS)
     cluster_id = await _cluster_id(store, rng)
+    for disk in disks:
+        _own(disk, cluster_id, broker)
+    return cluster_id
+
+
+def _own(disk: Disk, cluster_id: str, broker: int) -> None:
     stored = _properties(disk.read(META_PROPERTIES))
     for key, ours, what in (("cluster.id", cluster_id, "cluster"), ("broker.id", str(broker), "broker")):
         if stored.get(key, ours) != ours:
@@ -54,7 +61,6 @@ async def prepare_cluster(store: Store, disk: Disk, rng: Rng, broker: int) -> st
             )
     if stored.get("cluster.id") != cluster_id or stored.get("broker.id") != str(broker):
         disk.write(META_PROPERTIES, f"#\nversion=0\nbroker.id={broker}\ncluster.id={cluster_id}\n".encode())
-    return cluster_id
 
 
 async def register(

@@ -6,7 +6,7 @@ makeFollower, handleAlterPartitionUpdate, handleAlterPartitionError), kafka.serv
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from pytest_kcontroller.model.cluster import EPOCH_DURING_DELETE, NO_LEADER, UNKNOWN_EPOCH, TopicPartition
@@ -54,6 +54,9 @@ class Replica:
     """The controller refused an ISR because we know less than it does: only a new LeaderAndIsr helps."""
 
 
+Online = Callable[[Replica, int], bool | None]
+"""Whether what a broker has of that replica can be reached there; None: nobody has said so since its leader was elected."""
+
 OUTDATED_ERRORS = (
     ErrorCode.FENCED_LEADER_EPOCH,
     ErrorCode.INVALID_UPDATE_VERSION,
@@ -75,6 +78,8 @@ class Replicas:
         self._broker = broker
         self.controller_epoch = INITIAL_CONTROLLER_EPOCH
         self._hosted: dict[TopicPartition, Replica] = {}
+        self._offline: dict[TopicPartition, None] = {}
+        """Those whose log directory has failed: nothing is done with them any more (Kafka: HostedPartition.Offline)."""
         self._led: dict[TopicPartition, None] = {}
         self._short: dict[TopicPartition, None] = {}
         """Of what we lead: where the ISR lacks a replica, or something is pending."""
@@ -82,15 +87,14 @@ class Replicas:
     def get(self, tp: TopicPartition) -> Replica | None:
         return self._hosted.get(tp)
 
+    def unheard_of(self, tp: TopicPartition) -> bool:
+        """Whether it is neither hosted nor offline."""
+        return tp not in self._hosted and tp not in self._offline
+
     @property
     def hosted(self) -> tuple[Replica, ...]:
         """All of them, sorted."""
         return tuple(self._hosted[tp] for tp in sorted(self._hosted))
-
-    @property
-    def partitions(self) -> tuple[TopicPartition, ...]:
-        """Of what is hosted, in the order in which it came."""
-        return tuple(self._hosted)
 
     @property
     def led(self) -> int:
@@ -127,6 +131,8 @@ class Replicas:
         Who is to follow somebody that is not `live` by its metadata stays what it is, and takes the same again later: where
         that leader is, it could not know (ReplicaManager.makeFollowers).
         """
+        if tp in self._offline:
+            return ErrorCode.KAFKA_STORAGE_ERROR, None
         known = self._hosted.get(tp)
         if known is not None and topic_id and known.topic_id and topic_id != known.topic_id:
             return ErrorCode.INCONSISTENT_TOPIC_ID, None
@@ -158,6 +164,8 @@ class Replicas:
 
     def stop(self, tp: TopicPartition, entry: StopReplicaPartitionState) -> ErrorCode:
         """Applies one partition of an admitted StopReplica. One that we do not host is stopped already."""
+        if tp in self._offline:
+            return ErrorCode.KAFKA_STORAGE_ERROR
         known = self._hosted.get(tp)
         if known is None:
             return ErrorCode.NONE
@@ -165,14 +173,23 @@ class Replicas:
         if epoch not in (EPOCH_DURING_DELETE, NO_LEADER_EPOCH) and is_outdated_stop(epoch, known.leader_epoch):
             return ErrorCode.FENCED_LEADER_EPOCH
         if entry.delete_partition:
-            for index in (self._hosted, self._led, self._short):
-                index.pop(tp, None)
+            self._forget(tp)
         else:
             self._host(replace(known, stopped=True, pending=None))
         return ErrorCode.NONE
 
+    def go_offline(self, tps: Iterable[TopicPartition]) -> None:
+        """They are in a log directory that has failed, or may be. Until the broker is started again."""
+        for tp in tps:
+            self._forget(tp)
+            self._offline[tp] = None
+
+    def _forget(self, tp: TopicPartition) -> None:
+        for index in (self._hosted, self._led, self._short):
+            index.pop(tp, None)
+
     def _host(self, replica: Replica) -> None:
-        """The one place that says what a replica is, but for its deletion: keeps the indices true."""
+        """The one place that says what a replica is, but for its end: keeps the indices true."""
         tp, leads = replica.tp, replica.leader == self._broker and not replica.stopped
         self._hosted[tp] = replica
         for index, belongs in ((self._led, leads), (self._short, leads and _is_short(replica))):
@@ -183,16 +200,17 @@ class Replicas:
 
     # --- the ISR of what we lead ---
 
-    def pending(self, live: Callable[[int], bool]) -> tuple[PendingIsr, ...]:
+    def pending(self, live: Callable[[int], bool], online: Online | None = None) -> tuple[PendingIsr, ...]:
         """What has to be asked now: what is unanswered as it was, and new ISRs with followers that are `live` again.
 
-        Only assigned replicas are taken in; nobody is removed, since dead followers are the controller's business.
+        Only assigned replicas are taken in; nobody is removed, since dead followers are the controller's business. With
+        `online`, who is said to be so is taken in alone, and whoever else lives and is said not to be is removed.
         """
         asked: list[PendingIsr] = []
-        for tp in sorted(self._short):
+        for tp in sorted(self._short if online is None else self._led):
             replica = self._hosted[tp]
             pending = replica.pending
-            if pending is None and (pending := _expanded(replica, live)) is not None:
+            if pending is None and (pending := _changed(replica, live, online)) is not None:
                 self._host(replace(replica, pending=pending))
             if pending is not None:
                 asked.append(pending)
@@ -268,14 +286,23 @@ def _is_short(replica: Replica) -> bool:
     return replica.pending is not None or any(member not in replica.isr for member in replica.replicas)
 
 
-def _expanded(replica: Replica, live: Callable[[int], bool]) -> PendingIsr | None:
-    joining = tuple(r for r in replica.replicas if r not in replica.isr and live(r))
-    if not joining or replica.topic_id is None:
+def _changed(replica: Replica, live: Callable[[int], bool], online: Online | None) -> PendingIsr | None:
+    if replica.outdated or replica.topic_id is None:  # AlterPartition names topics by id only
+        return None
+    joining = tuple(
+        r for r in replica.replicas if r not in replica.isr and live(r) and (online is None or online(replica, r))
+    )
+    leaving = (
+        ()
+        if online is None
+        else tuple(r for r in replica.isr if r != replica.leader and live(r) and online(replica, r) is False)
+    )
+    if not joining and not leaving:
         return None
     return PendingIsr(
         tp=replica.tp,
         topic_id=replica.topic_id,
         leader_epoch=replica.leader_epoch,
         partition_epoch=replica.partition_epoch,
-        isr=tuple(r for r in replica.isr if r in replica.replicas) + joining,
+        isr=tuple(r for r in replica.isr if r in replica.replicas and r not in leaving) + joining,
     )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pytest_kcontroller.cli import INTERRUPTED, explain
 from pytest_kcontroller.cluster.limits import MOST_NODES
 from pytest_kcontroller.cluster.zookeeper import EMBEDDED, PLACES
+from pytest_kcontroller.model.cluster import MOST_LOG_DIRS
 
 if TYPE_CHECKING:
     from pytest_kcontroller.cli._watch import Topic
@@ -25,6 +26,9 @@ _TOPIC = re.compile(r"([^:]*)(?::([0-9]{1,9})(?::([0-9]{1,9}))?)?")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--nodes", type=int, default=3, metavar="N", help="how many (default: %(default)s)")
+    parser.add_argument(
+        "--log-dirs", type=int, default=1, metavar="N", help="log directories of each node (default: %(default)s)"
+    )
     parser.add_argument(
         "--session-timeout-ms",
         type=int,
@@ -70,6 +74,8 @@ def run(args: argparse.Namespace) -> int:
 
     if not 1 <= args.nodes <= MOST_NODES:
         raise UsageError(f"1 to {MOST_NODES} nodes are possible, not {args.nodes}", where="--nodes")
+    if not 1 <= args.log_dirs <= MOST_LOG_DIRS:
+        raise UsageError(f"1 to {MOST_LOG_DIRS} are possible, not {args.log_dirs}", where="--log-dirs")
     if args.session_timeout_ms < 1:
         raise UsageError(
             f"{args.session_timeout_ms} is no time", where="--session-timeout-ms", hint="1000, for example"
@@ -77,7 +83,12 @@ def run(args: argparse.Namespace) -> int:
     topics = _topics(args.topic, args.nodes)
     image = image_of(args.zookeeper, args.zookeeper_image, option="--zookeeper-image")
     check_zookeeper(image)
-    settings = ClusterSettings(nodes=args.nodes, session_timeout_ms=args.session_timeout_ms, zookeeper_image=image)
+    settings = ClusterSettings(
+        nodes=args.nodes,
+        log_dirs=args.log_dirs,
+        session_timeout_ms=args.session_timeout_ms,
+        zookeeper_image=image,
+    )
     say = sayer(as_json=args.json)
     with _directory(args.keep) as directory:
         try:

@@ -5,7 +5,7 @@ Which backend lacks what is in its entry of the registry, which imports this: so
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
@@ -164,6 +164,19 @@ class Disks(Protocol):
 
     def mend_disk(self, node: int) -> None:
         """It works again, has room, and has all that it had; does nothing to one that does."""
+        ...
+
+    def log_dirs_of(self, node: int) -> Mapping[str, Collection[str]]:
+        """Name of a broker's log directory -> the partitions (TOPIC-NUMBER) that it keeps there, of those that have not
+        failed, in their order; of a broker with one, that is its whole disk: one without a name."""
+        ...
+
+    def fail_log_dir(self, node: int, name: str) -> None:
+        """As fail_disk, of one of several. Raises EnvironmentFailure: it has failed already."""
+        ...
+
+    def mend_log_dir(self, node: int, name: str) -> None:
+        """As mend_disk, which mends all of them."""
         ...
 
 

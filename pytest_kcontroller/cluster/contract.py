@@ -75,6 +75,11 @@ class Nodes(Protocol):
         ...
 
     @property
+    def log_dirs(self) -> int:
+        """How many log directories each broker has."""
+        ...
+
+    @property
     def stop_statuses(self) -> tuple[int, ...]:
         """How a node that gets SIGTERM ends; empty: anyhow."""
         ...

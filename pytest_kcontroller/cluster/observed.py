@@ -70,6 +70,7 @@ class ClusterSettings:
     """What a cluster is made of; the values mean what they mean in NodeSettings."""
 
     nodes: int = 3
+    log_dirs: int = 1
     session_timeout_ms: int = 3000
     selectors: Mapping[str, Any] = field(default_factory=dict)
     assignment: Any = "striped"
@@ -180,6 +181,11 @@ class ObservedCluster(ABC):
     def checkpoint_s(self) -> float:
         """See contract.Cluster."""
         return REPLICA_CHECKPOINT_INTERVAL_MS.of(self.settings.config) / 1000
+
+    @property
+    def log_dirs(self) -> int:
+        """See contract.Cluster."""
+        return self.settings.log_dirs
 
     @property
     def stop_statuses(self) -> tuple[int, ...]:

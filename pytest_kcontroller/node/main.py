@@ -15,8 +15,9 @@ from typing import Any
 
 from pytest_kcontroller.broker.broker import BrokerHalf
 from pytest_kcontroller.broker.clients.side import ClientSide
+from pytest_kcontroller.broker.clients.znodes import notify
 from pytest_kcontroller.broker.handlers import OLDEST
-from pytest_kcontroller.broker.log_dir import LogDir, LogDirFailedError
+from pytest_kcontroller.broker.log_dir import LogDirFailedError, LogDirs
 from pytest_kcontroller.broker.registration import prepare_cluster, register
 from pytest_kcontroller.broker.shutdown import ShutdownLimits
 from pytest_kcontroller.controller.controller import Controller
@@ -53,7 +54,7 @@ from pytest_kcontroller.zookeeper.session import (
     ZkSession,
 )
 from pytest_kcontroller.zookeeper.store import Store
-from pytest_kcontroller.zookeeper.znodes import CONTROLLER
+from pytest_kcontroller.zookeeper.znodes import CONTROLLER, LOG_DIR_EVENT, encode_log_dir_event
 
 CONTROL_PLANE, CLIENT_PLANE = "control", "client"
 CLOSE_S = 2.0
@@ -68,12 +69,14 @@ class Node:
         self._links = dict(settings.links)
         self._listen_at = _address(settings.listen, "listen")
         self._advertised = None if settings.advertise is None else _address(settings.advertise, "advertise")
+        self._log_dirs = LogDirs(runtime.disk, runtime.record, settings.log_dirs)
         self._broker = BrokerHalf(
             settings.node_id,
             transport=runtime.transport,
             record=runtime.record,
             address_of=lambda broker: self._link(broker, CONTROL_PLANE),
             request_timeout_us=CONTROLLER_SOCKET_TIMEOUT_MS.of(settings.config) * 1000,
+            log_dirs=self._log_dirs,
         )
         self._controller = Controller(
             runtime,
@@ -85,7 +88,6 @@ class Node:
             plugin_limit_s=settings.plugin_limit_s,
         )
         self._clients = self._broker.clients = self._client_side(plugins)
-        self._log_dir = LogDir(runtime.disk, runtime.record)
         self._limits = ShutdownLimits.of(settings.config)
         self._stopping = self._halted = False
         self._farewell: asyncio.Timeout | None = None
@@ -145,12 +147,15 @@ class Node:
                 hint="start ZooKeeper, or name another with the setting `zookeeper`",
             ) from None
         try:
+            self._log_dirs.load()
             listening = await self._listen()
             try:
                 async with Nursery() as tasks:
                     tasks.start(self._broker.run(), name="broker")
                     tasks.start(self._controller.run(), name="controller")
                     tasks.start(self._keep(), name="log dir")
+                    if self._log_dirs.several:
+                        tasks.start(self._log_dirs.announce(self._tell_of_failure), name="failed log dirs")
                     try:
                         await self._sessions(store, ready)
                     except asyncio.CancelledError:
@@ -213,9 +218,10 @@ class Node:
             try:
                 self._phase = "registering"
                 rng, node = self._runtime.rng, self._settings.node_id
-                self._clients.cluster_id = await prepare_cluster(store, self._log_dir, rng, node)
+                self._clients.cluster_id = await prepare_cluster(store, self._log_dirs.live, rng, node)
                 epoch = await self._register(store, previous)
                 self._clients.store = store
+                self._log_dirs.remind()
                 self._broker.registered(epoch)
                 self._registered.set()
                 self._phase = "running"
@@ -237,7 +243,17 @@ class Node:
         """What the broker writes down, from its first registration on."""
         await self._registered.wait()
         every_us = REPLICA_CHECKPOINT_INTERVAL_MS.of(self._settings.config) * 1000
-        await self._log_dir.keep(self._broker.state.replicas, self._runtime.clock, every_us)
+        await self._log_dirs.keep(self._runtime.clock, every_us)
+
+    async def _tell_of_failure(self) -> bool:
+        """The controller, that a log directory has failed. False: our session has ended."""
+        if (store := self._clients.store) is None:
+            return False
+        try:
+            await notify(store, LOG_DIR_EVENT, encode_log_dir_event(self._settings.node_id))
+        except SessionExpiredError:
+            return False
+        return True
 
     async def _open(self) -> Store:
         """A new session and its store. What its predecessor still says is not listened to any more."""
@@ -277,7 +293,8 @@ class Node:
 
         async def serve_one(stream: Stream) -> None:
             await self._registered.wait()
-            await serve(stream, service)
+            with contextlib.suppress(LogDirFailedError):  # what looks after the log directories has it too
+                await serve(stream, service)
 
         try:
             listening = await self._runtime.transport.listen(self._listen_at, serve_one)

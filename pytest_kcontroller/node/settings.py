@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_kcontroller.errors import UsageError
-from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.model.cluster import MOST_LOG_DIRS, Address
 from pytest_kcontroller.model.kafka_config import find_wrong
 from pytest_kcontroller.runtime.foreign import LIMIT_S
 from pytest_kcontroller.zookeeper.connect_string import ConnectString
@@ -46,6 +46,8 @@ class NodeSettings:
     seed: int = 0
     directory: str = "."
     """The node's own directory (its disk)."""
+    log_dirs: int = 1
+    """How many log directories it has there (Kafka: log.dirs); one is that directory itself."""
     history: str | None = None
     """Its history file; None: nothing is recorded."""
     control: str | None = None
@@ -60,6 +62,7 @@ class NodeSettings:
             ("node_id", _whole(self.node_id, 0), "a whole number, 0 or more"),
             ("session_timeout_ms", _whole(self.session_timeout_ms, 1), "a whole number of milliseconds above 0"),
             ("seed", _whole(self.seed, None), "a whole number"),
+            ("log_dirs", _whole(self.log_dirs, 1, MOST_LOG_DIRS), f"a whole number, 1 to {MOST_LOG_DIRS}"),
             ("zookeeper", why is None, f"HOST:PORT[,HOST:PORT...][/chroot]: {why}"),
             ("listen", _host_port(self.listen), "HOST:PORT"),
             ("advertise", self.advertise is None or _host_port(self.advertise), "HOST:PORT"),
@@ -95,8 +98,10 @@ class NodeSettings:
             raise UsageError(f"no node settings: {bad}", where=str(path)) from None
 
 
-def _whole(value: object, least: int | None) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and (least is None or value >= least)
+def _whole(value: object, least: int | None, most: int | None = None) -> bool:
+    if not isinstance(value, int) or isinstance(value, bool):
+        return False
+    return (least is None or value >= least) and (most is None or value <= most)
 
 
 def _seconds(value: object) -> bool:

@@ -2,8 +2,8 @@
 
 A good disk keeps what `write` was told. A disk that *caches* says so too, but keeps the newest writes in a cache until
 `sync`: a power failure loses them, or tears the last one. Who calls the faults kills the process at the same instant.
-One that is *full* takes no write, one that has *failed* gives nothing back either, until it is mended: then all that it had
-is there.
+One that is *full* takes no write, one that has *failed* gives nothing back either, nor does a directory of it that has,
+until it is mended: then all that it had is there.
 """
 
 from __future__ import annotations
@@ -28,11 +28,17 @@ class SimDisk:
         file that is written anew and again as it was has lost nothing that could be seen."""
         self._error: int | None = None
         """What is wrong with it, as an errno."""
+        self._failed: tuple[str, ...] = ()
+        """Directories, each with `/` at its end."""
 
     @property
     def files(self) -> dict[str, int]:
         """Name -> bytes, of what is durable."""
         return {name: len(self._synced[name]) for name in sorted(self._synced)}
+
+    def kept(self, name: str) -> bytes | None:
+        """What is durable, or will be there again."""
+        return self._synced.get(name)
 
     def wipe(self) -> None:
         """As a new disk."""
@@ -49,8 +55,19 @@ class SimDisk:
         """From now on nothing can be read or written."""
         self._error = errno.EIO
 
+    def fail_directory(self, name: str) -> None:
+        """The same, of what is below it."""
+        self._failed += (f"{name}/",)
+
+    def mend_directory(self, name: str) -> None:
+        self._failed = tuple(failed for failed in self._failed if failed != f"{name}/")
+
+    def has_failed(self, name: str) -> bool:
+        """Whether nothing can be read below this directory."""
+        return self._error == errno.EIO or f"{name}/" in self._failed
+
     def mend(self) -> None:
-        self._error = None
+        self._error, self._failed = None, ()
 
     def take_back(self, *, torn: bool) -> str | None:
         """A power failure on a disk that had lied: the last write to one of its files, which is drawn, had not become
@@ -70,20 +87,22 @@ class SimDisk:
             self._synced[name] = before
         return name
 
-    def _refuse(self, name: str) -> None:
-        if self._error is not None:
-            raise OSError(self._error, os.strerror(self._error), name)
+    def _error_at(self, name: str) -> int | None:
+        return errno.EIO if name.startswith(self._failed) else self._error
+
+    def _refuse(self, name: str, *errors: int) -> None:
+        if (error := self._error_at(name)) in errors and error is not None:
+            raise OSError(error, os.strerror(error), name)
 
     def read(self, name: str) -> bytes | None:
-        if self._error == errno.EIO:
-            self._refuse(name)
+        self._refuse(name, errno.EIO)
         for written, data in reversed(self._cached):
             if written == name:
                 return data
         return self._synced.get(name)
 
     def write(self, name: str, data: bytes) -> None:
-        self._refuse(name)
+        self._refuse(name, errno.EIO, errno.ENOSPC)
         if self._caching:
             self._cached.append((name, bytes(data)))
         else:

@@ -32,6 +32,8 @@ REASSIGN_PARTITIONS = "/admin/reassign_partitions"
 CLUSTER_ID = "/cluster/id"
 ISR_CHANGE_NOTIFICATION = "/isr_change_notification"
 LOG_DIR_EVENT_NOTIFICATION = "/log_dir_event_notification"
+LOG_DIR_EVENT = f"{LOG_DIR_EVENT_NOTIFICATION}/log_dir_event_"
+"""ZooKeeper puts a number behind it."""
 
 PERSISTENT_PATHS = (
     "/consumers",

@@ -108,5 +108,8 @@ DELETED = (
     made(0, "0x9", CONFIG),
     ended(5, "0xb", GONE, CONFIG, MARKER),
 )
-GOOD = (TOPIC, *REGISTERED, *WRITTEN, *DELETED, *NODE, STATUS, metadata(), TREE)
+FAILED = node(
+    3, "broker.log-dir-offline", directory="log-dir-0", partitions=["t-0"], file="f", code="EIO", why="it is broken"
+) | {"writer": "node-9"}
+GOOD = (TOPIC, *REGISTERED, *WRITTEN, *DELETED, *NODE, FAILED, STATUS, metadata(), TREE)
 """Every invariant finds something to check in it, and holds. One that would find nothing: add here what it looks at."""

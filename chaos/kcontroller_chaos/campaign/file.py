@@ -201,7 +201,7 @@ class _Reader:
             cluster=cluster,
             topics=tuple(TopicSpec(**row) for row in rows["topics"]),
             workload=self._workload(rows["workload"], head["duration_s"]),
-            faults=self._faults(rows["faults"], nodes, head["duration_s"], cluster.session_timeout_ms),
+            faults=self._faults(rows["faults"], head["duration_s"], cluster.placement(nodes)),
             generator=self._generator(rows["generator"], rows["topics"], head["duration_s"]),
             thresholds=Thresholds(**rows["thresholds"][0]),
             own_invariants=own,
@@ -405,9 +405,7 @@ class _Reader:
                 self._in_time("workload", index, row["at_s"], duration_s)
         return tuple(AdminSpec(at_s=row["at_s"], does=row["does"]) for row in rows if row["does"] is not None)
 
-    def _faults(
-        self, rows: list[dict[str, Any]], nodes: int, duration_s: float, session_ms: int
-    ) -> tuple[FaultSpec, ...]:
+    def _faults(self, rows: list[dict[str, Any]], duration_s: float, at: Placement) -> tuple[FaultSpec, ...]:
         for index, row in enumerate(rows):
             row["id"] = f"fault-{index}" if row["id"] is None else row["id"]
             if not _NAME.fullmatch(row["id"]):
@@ -415,10 +413,10 @@ class _Reader:
             if row["id"] in [other["id"] for other in rows[:index]]:
                 self._fail("faults", index, "id", f"two faults are called {row['id']!r}", "give one another id")
         ids = {row["id"]: row["fault"].kind for row in rows}
-        return tuple(self._fault(index, row, ids, nodes, duration_s, session_ms) for index, row in enumerate(rows))
+        return tuple(self._fault(index, row, ids, duration_s, at) for index, row in enumerate(rows))
 
     def _fault(
-        self, index: int, row: dict[str, Any], ids: Mapping[str, str], nodes: int, duration_s: float, session_ms: int
+        self, index: int, row: dict[str, Any], ids: Mapping[str, str], duration_s: float, at: Placement
     ) -> FaultSpec:
         both = row["at_s"] is not None and row["when"] is not None
         if (row["at_s"] is None and row["when"] is None) or (both and not is_crash_point(row["when"])):
@@ -429,7 +427,7 @@ class _Reader:
             self._in_time("faults", index, row["at_s"], duration_s)
         for name in ("when", "until"):
             self._trigger(index, name, row, ids)
-        self._target(index, row["fault"], row["target"], nodes)
+        self._target(index, row["fault"], row["target"], at.nodes)
         if row["still_ms"] and not is_crash_point(row["when"]):
             what = "only at a crash point does a node stand still"
             self._fail("faults", index, "still_ms", what, 'give it one (when = "write:1"), or leave still_ms out')
@@ -437,12 +435,12 @@ class _Reader:
             self._fail(
                 "faults", index, "target", "`any` is for crash points: the node that comes to it first", "`random`"
             )
-        self._observable(index, row, nodes, session_ms)
+        self._observable(index, row, replace(at, still_ms=row["still_ms"]))
         return FaultSpec(**row)
 
-    def _observable(self, index: int, row: dict[str, Any], nodes: int, session_ms: int) -> None:
+    def _observable(self, index: int, row: dict[str, Any], at: Placement) -> None:
         """A fault that must happen can be observed where it stands."""
-        at, fault = Placement(nodes=nodes, session_timeout_ms=session_ms, still_ms=row["still_ms"]), row["fault"]
+        fault = row["fault"]
         try:
             wrong = None if row["if_possible"] else without_power(lambda: fault.wrong_at(at))
         except (Exception, SystemExit) as failed:  # noqa: BLE001 - a plugin's fault may raise anything

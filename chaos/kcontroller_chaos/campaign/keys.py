@@ -14,6 +14,7 @@ from kcontroller_chaos.znode_invariants import KINDS
 from pytest_kcontroller.cluster.limits import LONGEST_SESSION_MS, MOST_NODES
 from pytest_kcontroller.cluster.program import PLACES, READY, READY_S, SIGNALS, STOP_S
 from pytest_kcontroller.cluster.zookeeper import SIZES
+from pytest_kcontroller.model.cluster import MOST_LOG_DIRS
 from pytest_kcontroller.model.kafka_config import KAFKA_CONFIG
 from pytest_kcontroller.runtime.foreign import LIMIT_S
 
@@ -66,6 +67,7 @@ CLUSTER = Section(
     "what it is played on",
     (
         Key("nodes", "integer", "number of nodes, ids from 0", 3, least=1, most=MOST_NODES),
+        Key("log_dirs", "integer", "log directories of each node (JBOD)", 1, least=1, most=MOST_LOG_DIRS),
         Key(
             "zookeeper",
             "integer",

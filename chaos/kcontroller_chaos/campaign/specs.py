@@ -8,6 +8,7 @@ from typing import Any
 
 from kcontroller_chaos.admin import AdminAction
 from kcontroller_chaos.faults import Fault
+from kcontroller_chaos.injection import Placement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,6 +16,7 @@ class ClusterSpec:
     """What the campaign is played on; times in milliseconds."""
 
     nodes: int
+    log_dirs: int
     zookeeper: int
     session_timeout_ms: int
     assignment: Any
@@ -23,6 +25,10 @@ class ClusterSpec:
     """Real time; all others are times of the run."""
     config: Mapping[str, Any]
     kafka_compat: Sequence[str]
+
+    def placement(self, nodes: int) -> Placement:
+        """Of a fault, with the nodes that join."""
+        return Placement(nodes=nodes, session_timeout_ms=self.session_timeout_ms, log_dirs=self.log_dirs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ Has = tuple[Capability[object], ...]
 Wrong = tuple[str, int, str, str, str]
 """Section, index, key, what is wrong, a hint."""
 
-OF_OUR_NODES = ("assignment", "selectors", "plugin_limit_s", "kafka_compat", "config")
+OF_OUR_NODES = ("log_dirs", "assignment", "selectors", "plugin_limit_s", "kafka_compat", "config")
 """Keys of [cluster]."""
 TARGETS = "owner-of:/a/znode, random or node:N"
 TRIGGERS = ("observed", "healed")

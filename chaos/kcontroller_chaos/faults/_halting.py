@@ -1,4 +1,4 @@
-"""What the faults share by which a broker loses its only log directory: it finds out by itself, and halts."""
+"""What the faults share by which a broker loses its last log directory: it finds out by itself, and halts."""
 
 from __future__ import annotations
 

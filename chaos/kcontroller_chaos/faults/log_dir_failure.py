@@ -1,18 +1,31 @@
-"""log_dir_failure: a broker can read and write its log directory no more."""
+"""log_dir_failure: a broker can read and write a log directory no more."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from kcontroller_chaos.faults._halting import Halting
-from kcontroller_chaos.injection import Injection
-from pytest_kcontroller.cluster.capabilities import DISKS
+from kcontroller_chaos.faults import parameter
+from kcontroller_chaos.faults._halting import HALTED, Halting
+from kcontroller_chaos.feed import Event, writer_is
+from kcontroller_chaos.history.transactions import ZkTxn
+from kcontroller_chaos.injection import Evidence, Injection, Placement, Wrong
+from pytest_kcontroller.broker.log_dir import log_dir_names
+from pytest_kcontroller.cluster.capabilities import DISKS, REPORTS
+from pytest_kcontroller.cluster.contract import Cluster
+from pytest_kcontroller.errors import EnvironmentFailure
+from pytest_kcontroller.model.cluster import MOST_LOG_DIRS
+from pytest_kcontroller.model.history import BrokerLogDirOffline
+from pytest_kcontroller.zookeeper.znodes import LOG_DIR_EVENT
+
+CHOSEN = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogDirFailure(Halting):
-    """The node's disk fails: with its next read or write it finds out that its log directory has failed, the only one that
-    it has, and halts. Healing starts it again on the disk as it was."""
+    """A log directory of the node's fails, which it finds out with its next read or write there. It goes on without the
+    replicas in it, or halts, if it has no other one. Healing starts it again on the disk as it was."""
 
     kind = "log_dir_failure"
     example = """\
@@ -21,6 +34,92 @@ kind = "log_dir_failure"
 target = "leader-of:orders-0"
 at_s = 2
 """
+    directory: int = parameter(
+        CHOSEN,
+        "number of the log directory, from 0; -1: the one with the target's partition (leader-of:TOPIC-N), else the first "
+        "that has one",
+        least=CHOSEN,
+        most=MOST_LOG_DIRS - 1,
+    )
+
+    def wrong_at(self, at: Placement) -> Wrong | None:
+        if self.directory >= at.log_dirs:
+            what = f"[cluster] has nodes with log_dirs = {at.log_dirs}, numbered from 0"
+            return "directory", what, "give them more `log_dirs`, or name another"
+        return Halting.wrong_at(self, at)
 
     async def inject(self, on: Injection) -> None:
-        on.cluster.capability(DISKS).fail_disk(on.node)
+        """Keeps the name of the directory, and whether it is the last one that lives."""
+        disks = on.cluster.capability(DISKS)
+        if on.cluster.log_dirs == 1:
+            disks.fail_disk(on.node)
+            return
+        live = disks.log_dirs_of(on.node)
+        name = self._chosen(on, live)
+        disks.fail_log_dir(on.node, name)
+        on.kept += [name, list(live) == [name]]
+
+    def _chosen(self, on: Injection, live: Mapping[str, Collection[str]]) -> str:
+        names = log_dir_names(on.cluster.log_dirs)
+        if self.directory >= len(names):
+            raise EnvironmentFailure(f"node {on.node} has {len(names)} log directories, numbered from 0")
+        if self.directory != CHOSEN:
+            return names[self.directory]
+        asked = [name for name, kept in live.items() if on.target.partition(":")[2] in kept]
+        if not (found := asked or [name for name, kept in live.items() if kept] or list(live)):
+            raise EnvironmentFailure(f"all log directories of node {on.node} have failed already")
+        return found[0]
+
+    async def observe(self, on: Injection) -> Evidence:
+        """Of the last one that lives, as of `disk_full`. Else the node's own record of the error that it got, and that in
+        a session of its ZooKeeper was told what the controller has to know."""
+        if on.cluster.log_dirs == 1 or on.kept[1:] == [True]:
+            return await Halting.observe(self, on)
+        found: dict[str, Any] = {}
+        if on.cluster.has(REPORTS):
+            said = await on.feed.wait(lambda event: _is_said(event, on), since=on.since)
+            found = {key: said[key] for key in ("directory", "partitions", "code", "file")}
+        told = await on.feed.wait(lambda event: _is_told(event, on), since=on.since)
+        return {**found, "zxid": told["zxid"], "session": told["session"], "t_us": told["t_us"]}
+
+    async def look_again(self, on: Injection) -> None:
+        if on.kept and on.kept[0] in on.cluster.capability(DISKS).log_dirs_of(on.node):
+            raise EnvironmentFailure(f"{on.kept[0]} of node {on.node}, which had failed, is there again")
+        if on.cluster.log_dirs == 1 or on.kept[1:] == [True]:
+            await Halting.look_again(self, on)
+
+    async def heal(self, on: Injection) -> None:
+        """A broker does not use a directory again that has failed, until it is started again."""
+        if on.cluster.log_dirs == 1:
+            await Halting.heal(self, on)
+        elif on.kept:
+            on.cluster.capability(DISKS).mend_log_dir(on.node, on.kept[0])
+            if on.node in on.cluster.running:
+                await on.cluster.stop_node(on.node)
+            await on.cluster.restart(on.node)
+
+    def statuses(self, cluster: Cluster) -> tuple[int, ...] | None:
+        """By the healing, if it has others."""
+        return (HALTED,) if cluster.log_dirs == 1 else (HALTED, *cluster.stop_statuses)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {} if self.directory == CHOSEN else {"directory": self.directory}
+
+
+def _is_said(event: Event, on: Injection) -> bool:
+    """By this node; of the directory that has failed, if any has."""
+    return bool(
+        event["kind"] == BrokerLogDirOffline.kind
+        and writer_is(event["writer"], on.node)
+        and event["directory"] in (on.kept[:1] or [event["directory"]])
+    )
+
+
+def _is_told(event: Event, on: Injection) -> bool:
+    """In a session of the node's: a new one, if the one that it had has ended meanwhile."""
+    return bool(
+        event["kind"] == ZkTxn.kind
+        and event["session"] in [hex(session.session_id) for session in on.cluster.sessions(on.node)]
+        and any(op.get("path", "").startswith(LOG_DIR_EVENT) for op in event.get("ops") or ())
+    )

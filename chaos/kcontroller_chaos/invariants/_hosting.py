@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from kcontroller_chaos.checking import WRITES, assigned_replicas, is_topic, writes
 from kcontroller_chaos.history.read import Event, History
-from pytest_kcontroller.model.history import BrokerBecomeFollower, BrokerBecomeLeader, BrokerStopReplica, NodeStarted
+from pytest_kcontroller.model.history import (
+    BrokerBecomeFollower,
+    BrokerBecomeLeader,
+    BrokerLogDirOffline,
+    BrokerStopReplica,
+    NodeStarted,
+)
 from pytest_kcontroller.wire.errors import ErrorCode
 
 
@@ -28,6 +34,13 @@ def hosted(history: History) -> dict[tuple[int, str], Event]:
         elif event["delete"] and event["refused"] == ErrorCode.NONE:
             roles.pop((node, name), None)
     return roles
+
+
+def with_failed_log_dirs(history: History) -> list[int]:
+    """The nodes whose last process has said that a log directory of its has failed: it hosts nothing of what is there."""
+    last = {int(event["node"]): str(event["writer"]) for event in history.of(NodeStarted)}
+    failed = [str(event["writer"]) for event in history.of(BrokerLogDirOffline)]
+    return [node for node, writer in last.items() if writer in failed]
 
 
 def outlasting(history: History) -> list[tuple[int, str]]:

@@ -1,4 +1,5 @@
-"""A broker that is told to delete a replica does it, unless the order is older than the replica: by its leader epoch.
+"""A broker that is told to delete a replica does it, unless the order is older than the replica, by its leader epoch, or the
+replica's log directory has failed.
 
 Nobody asks again after a reassignment: a replica that is not deleted then is there for ever, and nobody knows of it.
 """
@@ -11,6 +12,8 @@ from kcontroller_chaos.invariants import Invariant
 from pytest_kcontroller.model.cluster import EPOCH_DURING_DELETE
 from pytest_kcontroller.model.history import BrokerBecomeFollower, BrokerBecomeLeader, BrokerStopReplica
 from pytest_kcontroller.wire.errors import ErrorCode
+
+_OUT_OF_REACH = ErrorCode.KAFKA_STORAGE_ERROR
 
 
 class RemovedReplicasAreGone(Invariant):
@@ -27,7 +30,7 @@ class RemovedReplicasAreGone(Invariant):
             replica, epoch = (str(event["writer"]), f"{event['topic']}-{event['partition']}"), event["leader_epoch"]
             if event["kind"] != BrokerStopReplica.kind:
                 hosted[replica] = epoch
-            elif event["delete"] and (known := hosted.get(replica)) is not None:
+            elif event["delete"] and (known := hosted.get(replica)) is not None and event["refused"] != _OUT_OF_REACH:
                 checks += 1
                 if event["refused"] == ErrorCode.NONE:
                     del hosted[replica]

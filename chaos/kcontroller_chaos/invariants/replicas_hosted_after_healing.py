@@ -2,7 +2,8 @@
 
 Of a partition that a live node leads, that is: as in Kafka, nobody follows a leader whom he does not know to live. What a
 node hosts is what its process has recorded when it became leader or follower. Where a reassignment has left a replica of an
-earlier topic of that name, nothing else can be hosted (docs/reassignment.md).
+earlier topic of that name, nothing else can be hosted (docs/reassignment.md). A node with a log directory that has failed is
+not asked.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from kcontroller_chaos.checking import LIVENESS, Verdict
 from kcontroller_chaos.history.read import History
 from kcontroller_chaos.invariants import Invariant
-from kcontroller_chaos.invariants._hosting import hosted, outlasting
+from kcontroller_chaos.invariants._hosting import hosted, outlasting, with_failed_log_dirs
 
 
 class ReplicasHostedAfterHealing(Invariant):
@@ -22,14 +23,14 @@ class ReplicasHostedAfterHealing(Invariant):
     def check(self, history: History) -> Verdict:
         if (tree := history.tree) is None:
             return Verdict.unknown("the run did not reach its end: no zk.tree")
-        roles, left = hosted(history), outlasting(history)
+        roles, left, failed = hosted(history), outlasting(history), with_failed_log_dirs(history)
         checks = 0
         for partition in tree["partitions"]:
             for node in partition["replicas"]:
                 if partition["leader"] not in tree["brokers"] or node not in history.statuses:
                     continue
                 name = f"{partition['topic']}-{partition['partition']}"
-                if (node, name) in left:
+                if (node, name) in left or node in failed:
                     continue
                 checks += 1
                 role = roles.get((node, name), {})

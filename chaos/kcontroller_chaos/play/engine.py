@@ -278,7 +278,8 @@ class Engine:
 
     async def _injection(self, action: Action, node: int) -> Injection:
         duration_s = _seconds(action.duration_us)
-        on = Injection.begin(self.cluster, self.feed, self.clock, fault=action.id, node=node, duration_s=duration_s)
+        given = {"fault": action.id, "target": str(action.target)}
+        on = Injection.begin(self.cluster, self.feed, self.clock, node=node, duration_s=duration_s, **given)
         found = self.cluster.session(node)
         if action.if_possible and (found is None or not found.connected or self._apart(node, on.session)):
             raise EnvironmentFailure(f"node {node} is not connected to ZooKeeper now, so it cannot lose it")

@@ -99,6 +99,7 @@ def check(campaign: Campaign, options: Options) -> ClusterSettings:
         _check_noop(campaign, options.noop_fault)
     return ClusterSettings(
         nodes=campaign.cluster.nodes,
+        log_dirs=campaign.cluster.log_dirs,
         session_timeout_ms=campaign.cluster.session_timeout_ms,
         selectors=selectors,
         assignment=assignment,

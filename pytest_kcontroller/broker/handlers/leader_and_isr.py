@@ -23,6 +23,8 @@ from pytest_kcontroller.wire.topic_ids import topic_id_text
 async def handle(state: BrokerState, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
     if (error := state.admit(request)) != ErrorCode.NONE:
         return LeaderAndIsrResponse(error_code=error, topics=[])
+    if state.log_dirs is not None:
+        state.replicas.go_offline(state.log_dirs.create(_without_log(state, request)))
     taken: list[Replica] = []
     topics = [
         LeaderAndIsrTopicError(topic_id=topic.topic_id, partition_errors=_apply(state, topic, taken))
@@ -31,6 +33,17 @@ async def handle(state: BrokerState, request: LeaderAndIsrRequest) -> LeaderAndI
     _record_roles(state, taken, request)
     state.on_change()
     return LeaderAndIsrResponse(error_code=ErrorCode.NONE, topics=topics)
+
+
+def _without_log(state: BrokerState, request: LeaderAndIsrRequest) -> dict[TopicPartition, bool]:
+    """Replicas that we have not heard of in this life, and whether they are new."""
+    return {
+        tp: entry.is_new
+        for topic in request.topic_states
+        for entry in topic.partition_states
+        if state.broker in entry.replicas
+        and state.replicas.unheard_of(tp := TopicPartition(topic.topic_name, entry.partition_index))
+    }
 
 
 def _apply(state: BrokerState, topic: LeaderAndIsrTopicState, taken: list[Replica]) -> list[LeaderAndIsrPartitionError]:

@@ -23,6 +23,8 @@ async def handle(state: BrokerState, request: StopReplicaRequest) -> StopReplica
         for entry in topic.partition_states:
             tp = TopicPartition(topic.topic_name, entry.partition_index)
             stopped.append((tp, entry, state.replicas.stop(tp, entry)))
+    if state.log_dirs is not None:
+        state.log_dirs.delete(tp for tp, entry, error in stopped if entry.delete_partition and error == ErrorCode.NONE)
     told = (
         (tp.topic, (tp.partition, entry.leader_epoch, entry.delete_partition, int(error)))
         for tp, entry, error in stopped

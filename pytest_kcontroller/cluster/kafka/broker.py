@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pytest_kcontroller.broker.log_dir import log_dir_names
 from pytest_kcontroller.cluster.children.patience import Patience
 from pytest_kcontroller.cluster.children.processes import Supervised
 from pytest_kcontroller.cluster.class_data import ClassData
@@ -56,7 +57,7 @@ DEFAULTS: Mapping[str, str] = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerSettings:
     """`classpath` and `java` of a release, `zookeeper` HOST:PORT[/chroot], `directory` the broker's own; `config` by
-    Kafka's names. `heap` as -Xmx takes it, `jvm` what else the JVM is told."""
+    Kafka's names. It has `log_dirs` log directories. `heap` as -Xmx takes it, `jvm` what else the JVM is told."""
 
     id: int
     version: str
@@ -65,6 +66,7 @@ class BrokerSettings:
     zookeeper: str
     directory: Path
     config: Mapping[str, str] = field(default_factory=dict)
+    log_dirs: int = 1
     heap: str = HEAP
     jvm: tuple[str, ...] = JVM
 
@@ -76,7 +78,7 @@ class BrokerSettings:
             "listeners": "PLAINTEXT://127.0.0.1:0",
             "zookeeper.connect": self.zookeeper,
             "zookeeper.session.timeout.ms": str(SESSION_MS),
-            "log.dirs": str(self.directory / "logs"),
+            "log.dirs": ",".join(str(self.directory / "logs" / name) for name in log_dir_names(self.log_dirs)),
             **DEFAULTS,
             **self.config,
         }

@@ -80,6 +80,7 @@ class KafkaCluster(ProcessCluster):
             zookeeper=",".join(map(str, self.links.to_zookeeper(node))),
             directory=work,
             config=self._config_of(node),
+            log_dirs=self.log_dirs,
             jvm=(*JVM, f"-Djdk.net.hosts.file={hosts}"),
         )
         return KafkaNode(settings, self.directory, self._exited, cleanup=self._work)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from pytest_kcontroller.broker.log_dir import log_dir_names
 from pytest_kcontroller.cluster.kafka.broker import START_S, BrokerSettings
 from pytest_kcontroller.cluster.process.node import SupervisedNode
 from pytest_kcontroller.cluster.timing import scaled
@@ -25,6 +26,15 @@ class KafkaNode(SupervisedNode):
     def data(self) -> Path:
         """Its log directory: what is beside it is written by us."""
         return self._settings.directory / "logs"
+
+    @property
+    def _log_dir_names(self) -> tuple[str, ...]:
+        return log_dir_names(self._settings.log_dirs)
+
+    def _kept_in(self, log_dir: Path) -> list[str]:
+        """Each has a directory of its own."""
+        found = sorted(path.name for path in log_dir.iterdir()) if log_dir.is_dir() else []
+        return [name for name in found if name.rpartition("-")[2].isdigit()]
 
     def _prepare(self) -> None:
         self._settings.write()

@@ -229,6 +229,7 @@ class ProcessCluster(NodesInside, OwnZooKeepers, ObservedCluster):
             zookeeper=",".join(map(str, self._links.to_zookeeper(node))),
             listen=self._links.listen(node),
             session_timeout_ms=self.settings.session_timeout_ms,
+            log_dirs=self.settings.log_dirs,
             selectors=self.settings.selectors,
             assignment=self.settings.assignment,
             config=self.settings.config,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from pytest_kcontroller.cluster.capabilities import NodeStatus
@@ -76,6 +76,15 @@ class NodesInside(ABC):
 
     def fail_disk(self, node: int) -> None:
         self.process(node).fail_disk()
+
+    def log_dirs_of(self, node: int) -> Mapping[str, Collection[str]]:
+        return self.process(node).log_dirs
+
+    def fail_log_dir(self, node: int, name: str) -> None:
+        self.process(node).fail_log_dir(name)
+
+    def mend_log_dir(self, node: int, name: str) -> None:
+        self.process(node).mend_log_dir(name)
 
     def mend_disk(self, node: int) -> None:
         self.process(node).mend_disk()

@@ -18,9 +18,11 @@ from typing import Any, ClassVar, Protocol
 
 import psutil
 
+from pytest_kcontroller.broker.log_dir import CHECKPOINT, checkpointed, log_dir_names
 from pytest_kcontroller.cluster.children.patience import Patience
 from pytest_kcontroller.cluster.children.processes import Supervised, temporary_name
 from pytest_kcontroller.cluster.misuse import not_running, running_already
+from pytest_kcontroller.cluster.process import failing
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure, StartError, UsageError
 from pytest_kcontroller.node.control import LONGEST_PATH, ControlClient, ControlError
@@ -207,9 +209,12 @@ class SupervisedNode(ABC):
 
     def files(self) -> dict[str, int]:
         """Name -> bytes, of all below `data`, or what will be there again; sockets are none."""
-        kept = self._aside if self._aside.exists() else self.data
-        found = sorted(path for path in kept.rglob("*") if path.is_file() and not path.is_symlink())
-        return {str(path.relative_to(kept)): path.stat().st_size for path in found}
+        root = failing.kept(self.data)
+        moved = {failing.kept(root / name).name: name for name in self._log_dir_names if name}
+        found = (path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
+        sizes = {path.relative_to(root): path.stat().st_size for path in found if path.name not in moved.values()}
+        names = {path: Path(moved.get(path.parts[0], path.parts[0]), *path.parts[1:]) for path in sizes}
+        return {str(names[path]): sizes[path] for path in sorted(sizes, key=names.__getitem__)}
 
     def wipe(self) -> None:
         """One that had failed is a new one too. Raises UsageError: its process runs."""
@@ -223,31 +228,41 @@ class SupervisedNode(ABC):
                 path.unlink()
 
     @property
-    def _aside(self) -> Path:
-        """Where `data` is while its disk has failed."""
-        return self.data.with_name(f"{self.data.name}.aside")
+    def _log_dir_names(self) -> tuple[str, ...]:
+        """Of a broker's, below `data`; one without a name is that itself."""
+        return log_dir_names(1)
+
+    @property
+    def log_dirs(self) -> dict[str, list[str]]:
+        """See capabilities.Disks.log_dirs_of."""
+        if failing.has_failed(self.data):
+            return {}
+        paths = {name: self.data / name for name in self._log_dir_names}
+        return {name: self._kept_in(path) for name, path in paths.items() if not failing.has_failed(path)}
+
+    def _kept_in(self, log_dir: Path) -> list[str]:
+        """The partitions."""
+        return []
 
     def fail_disk(self) -> None:
-        """A file stands where the directory was, as in Kafka's own tests (TestUtils.causeLogDirFailure): whoever looks for
-        something below it gets an error of the kernel's. Raises EnvironmentFailure: it has failed already."""
-        if self._aside.exists():
+        """See failing.py. Raises EnvironmentFailure: it has failed already."""
+        if failing.has_failed(self.data):
             raise EnvironmentFailure(f"the disk of node {self.node} has failed already", where=str(self.data))
-        self.data.mkdir(parents=True, exist_ok=True)
-        self.data.rename(self._aside)
-        while not self.data.is_file():
-            self._clear()  # the node was writing, and has made it anew
-            self.data.touch()
+        failing.fail(self.data)
 
-    def _clear(self) -> None:
-        if self.data.is_dir():
-            shutil.rmtree(self.data, ignore_errors=True)
-        else:
-            self.data.unlink(missing_ok=True)
+    def fail_log_dir(self, name: str) -> None:
+        """As fail_disk."""
+        if name not in self.log_dirs:
+            raise EnvironmentFailure(f"{name} of node {self.node} has failed already", where=str(self.data))
+        failing.fail(self.data / name)
+
+    def mend_log_dir(self, name: str) -> None:
+        failing.mend(self.data / name)
 
     def mend_disk(self) -> None:
-        if self._aside.exists():
-            self._clear()
-            self._aside.rename(self.data)
+        failing.mend(self.data)
+        for name in self._log_dir_names:
+            self.mend_log_dir(name)
 
     # --- signals
 
@@ -358,6 +373,13 @@ class NodeProcess(SupervisedNode):
     def _directory(self) -> Path:
         """`data`, as the node sees it."""
         return self.data
+
+    @property
+    def _log_dir_names(self) -> tuple[str, ...]:
+        return log_dir_names(self._settings.log_dirs)
+
+    def _kept_in(self, log_dir: Path) -> list[str]:
+        return [str(tp) for tp in checkpointed(failing.read(log_dir / CHECKPOINT))]
 
     @property
     def links(self) -> Mapping[str, str]:

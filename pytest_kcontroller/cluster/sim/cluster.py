@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from pytest_kcontroller.broker.log_dir import CHECKPOINT, checkpointed, log_dir_names
 from pytest_kcontroller.cluster.admin import TIMEOUT_MS
 from pytest_kcontroller.cluster.capabilities import (
     BROKERS,
@@ -95,6 +96,7 @@ class SimCluster(ObservedCluster):
             zookeeper="zookeeper:2181",
             listen=f"node-{node}:{CONTROL_PORT}",
             session_timeout_ms=self.settings.session_timeout_ms,
+            log_dirs=self.settings.log_dirs,
             selectors=self.settings.selectors,
             assignment=self.settings.assignment,
             config=self.settings.config,
@@ -249,6 +251,21 @@ class SimCluster(ObservedCluster):
 
     def mend_disk(self, node: int) -> None:
         self._world.disk(self._node(node).machine).mend()
+
+    def log_dirs_of(self, node: int) -> Mapping[str, Collection[str]]:
+        disk = self._world.disk(self._node(node).machine)
+        live = [name for name in log_dir_names(self.log_dirs) if not disk.has_failed(name)]
+        kept = {name: disk.kept(f"{name}/{CHECKPOINT}" if name else CHECKPOINT) or b"" for name in live}
+        return {name: [str(tp) for tp in checkpointed(data)] for name, data in kept.items()}
+
+    def fail_log_dir(self, node: int, name: str) -> None:
+        disk = self._world.disk(self._node(node).machine)
+        if disk.has_failed(name):
+            raise EnvironmentFailure(f"{name} of node {node} has failed already")
+        disk.fail_directory(name)
+
+    def mend_log_dir(self, node: int, name: str) -> None:
+        self._world.disk(self._node(node).machine).mend_directory(name)
 
     async def fill_disk(self, node: int) -> None:
         self._world.disk(self._node(node).machine).fill()

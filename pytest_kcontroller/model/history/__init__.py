@@ -11,6 +11,7 @@ from pytest_kcontroller.model.history.broker import (
     BrokerControlledShutdown,
     BrokerIsrChanged,
     BrokerLogDirFailed,
+    BrokerLogDirOffline,
     BrokerStopReplica,
 )
 from pytest_kcontroller.model.history.controller import (
@@ -90,6 +91,7 @@ __all__ = [
     "BrokerControlledShutdown",
     "BrokerIsrChanged",
     "BrokerLogDirFailed",
+    "BrokerLogDirOffline",
     "BrokerStopReplica",
     "ClockStepped",
     "ControllerControlledShutdown",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pytest_kcontroller.model.history.event import NOWHERE, About, Batch, Focus, HistoryEvent, Rank, event
-from pytest_kcontroller.model.history.fields import BrokerEpoch, Columns, Epoch, Why
+from pytest_kcontroller.model.history.fields import BrokerEpoch, Columns, Epoch, ErrorName, Why
 from pytest_kcontroller.model.text import in_words
 
 
@@ -103,5 +103,18 @@ class BrokerLogDirFailed(HistoryEvent):
     kind = "broker.log-dir-failed"
     text = "its log directory has failed, and there is no other one: {why} ({file})"
     file: Annotated[str, About("a file in the node's own directory")]
-    code: Annotated[str, About("the error's name in C: `ENOSPC`, `EIO`, ...; empty: it has none")]
+    code: ErrorName
+    why: Why
+
+
+@event
+class BrokerLogDirOffline(HistoryEvent):
+    """One of its log directories cannot be written, or read; it goes on with the others, without what was in that one."""
+
+    kind = "broker.log-dir-offline"
+    text = "its {directory} has failed, and with it its replicas of {partitions}: {why} ({file})"
+    directory: Annotated[str, About("its name, below the node's own directory")]
+    partitions: Annotated[list[str], About("the partitions (TOPIC-NUMBER) whose replicas were there")]
+    file: Annotated[str, About("a file in the node's own directory")]
+    code: ErrorName
     why: Why

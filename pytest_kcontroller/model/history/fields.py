@@ -19,6 +19,7 @@ Topic = Annotated[str, About("the name of a topic")]
 Partition = Annotated[int, About("the number of a partition in its topic")]
 Point = Annotated[str, About("the name of a hold point")]
 Why = Annotated[str, About("the reason, in words")]
+ErrorName = Annotated[str, About("the error's name in C: `ENOSPC`, `EIO`, ...; empty: it has none")]
 Error = Annotated[str, About("what was raised or refused, in words")]
 Columns = Annotated[
     Mapping[str, Mapping[str, list[Any]]],

@@ -65,6 +65,22 @@ def test_disks(kcluster, chaos):
     with chaos.fault("disk_full", target=f"node:{joined}") as full:
         assert full.observed()["code"] == "ENOSPC"
     kcluster.check()
+
+
+@pytest.mark.kcontroller(nodes=2, log_dirs=2, session_timeout_ms=3000, config=OFTEN)
+def test_log_dirs(kcluster, chaos):
+    disks = kcluster.backend.run.cluster.capability(DISKS)
+    kcluster.create_topic("orders", assignment={0: (1, 0), 1: (1, 0)})
+    kcluster.wait_until_converged()
+    assert disks.log_dirs_of(1) == {"log-dir-0": ["orders-0"], "log-dir-1": ["orders-1"]}
+    had = dict(disks.files(1))
+    with chaos.fault("log_dir_failure", target="leader-of:orders-1") as failed:
+        assert failed.observed()["partitions"] == ["orders-1"]
+        assert had.keys() <= disks.files(1).keys()
+        assert list(disks.log_dirs_of(1)) == ["log-dir-0"]
+        assert kcluster.backend.run.cluster.running == (0, 1)
+    kcluster.wait_until_converged()
+    kcluster.check()
 """
 
 
@@ -77,4 +93,4 @@ def test_a_full_disk_is_one_nodes_and_what_was_kept_is_there_again(
     pytester.makepyfile(TEST)
     monkeypatch.setenv("PYTHONPATH", str(HERE))
     options = ["--kc-backend=docker", f"--kc-zookeeper-image={in_containers}", "--kc-require=docker"]
-    pytester.runpytest_subprocess(*options).assert_outcomes(passed=1)
+    pytester.runpytest_subprocess(*options).assert_outcomes(passed=2)

@@ -17,12 +17,13 @@ import pytest
 
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import NotOnThisBackend
+from pytest_kcontroller.model.cluster import TopicPartition
 
 
-def wait_until_hosted(log):
+def wait_until_hosted(log, partition):
     # By its own word: a disk that fails before has nothing on it that Kafka would miss.
     deadline = time.monotonic() + scaled(60)
-    while "Leader more-0 with topic id" not in log.read_text():
+    while f"Leader {partition} with topic id" not in log.read_text():
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
@@ -46,11 +47,34 @@ def test_a_failover(kcluster, kafka_release, chaos):
     new = kcluster.add_node()
     kcluster.create_topic("more", assignment={0: (new, 0)})
     kcluster.wait_until_converged()
-    wait_until_hosted(kcluster.directory / "logs" / f"node-{new}.log")
+    wait_until_hosted(kcluster.directory / "logs" / f"node-{new}.log", "more-0")
     with chaos.fault("log_dir_failure", target=f"node:{new}") as fault:  # the only one that it has: it halts
         assert fault.observed()["status"] == 1
     kcluster.wait_until_converged()
     kcluster.stop(new)
+    kcluster.check()
+
+
+@pytest.mark.kcontroller(nodes=2, log_dirs=2, session_timeout_ms=6000)
+def test_a_leader_moves_although_its_broker_lives(kcluster, chaos):
+    kcluster.create_topic("orders", assignment={0: (1, 0), 1: (1, 0)})
+    kcluster.wait_until_converged()
+    cluster, call = kcluster.backend.run.cluster, kcluster.backend.driver.call
+
+    def wait_led(*leaders):
+        async def check():
+            found = tuple([await cluster.leader(TopicPartition("orders", number)) for number in (0, 1)])
+            return None if found == leaders else f"leaders {found}"
+
+        call(cluster.wait_until(f"orders is led by {leaders}", check, timeout_s=scaled(30)))
+
+    for number in (0, 1):
+        wait_until_hosted(kcluster.directory / "logs" / "node-1.log", f"orders-{number}")
+    with chaos.fault("log_dir_failure", target="leader-of:orders-1") as fault:
+        assert "zxid" in fault.observed()
+        wait_led(1, 0)
+        assert cluster.running == (0, 1)
+    kcluster.wait_until_converged()
     kcluster.check()
 
 
@@ -74,6 +98,6 @@ def test_the_same_tests_run_on_kafkas_brokers(kafka_release: KafkaReleases, tmp_
         text=True,
         timeout=scaled(300),
     )
-    assert "1 passed" in ran.stdout, ran.stdout + ran.stderr
+    assert "2 passed" in ran.stdout, ran.stdout + ran.stderr
     assert "Kafka's own brokers take no leader selectors of others" in ran.stdout
     assert "1 error" in ran.stdout, ran.stdout

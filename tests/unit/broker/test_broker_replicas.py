@@ -267,6 +267,7 @@ def update(
     *,
     epoch: int = 1,
     broker_epoch: int = -1,
+    offline: tuple[int, ...] = (),
 ) -> UpdateMetadataRequest:
     endpoints = {
         broker: UpdateMetadataEndpoint(port=9000 + broker, host="127.0.0.1", listener="PLAINTEXT", security_protocol=0)
@@ -289,7 +290,7 @@ def update(
                         isr=(1,),
                         zk_version=1,
                         replicas=(1,),
-                        offline_replicas=(),
+                        offline_replicas=offline,
                     )
                 ],
             )
@@ -360,3 +361,40 @@ def test_who_leads_itself_needs_to_know_nobody() -> None:
     hosted = Replicas(US)
     _, replica = lead(hosted, live=())
     assert replica is not None and replica.leader == US
+
+
+def test_what_is_in_a_failed_log_directory_is_refused_and_does_nothing() -> None:
+    replicas = leading()
+    replicas.go_offline([TP])
+    assert (replicas.get(TP), replicas.led, replicas.any_short) == (None, 0, False)
+    for answered in (lead(replicas, leader_epoch=5)[0], lead(replicas, leader=2, is_new=True)[0]):
+        assert answered == ErrorCode.KAFKA_STORAGE_ERROR
+    for delete in (False, True):
+        assert stop(replicas, 5, delete=delete) == ErrorCode.KAFKA_STORAGE_ERROR
+    assert lead(replicas, tp=TopicPartition("orders", 1))[0] == ErrorCode.NONE
+
+
+def test_with_several_log_directories_who_is_in_sync_is_who_lives_and_is_said_to_have_it() -> None:
+    replicas, said = leading(isr=(1, 2)), dict[int, bool]()
+
+    def asked(*live: int) -> list[tuple[int, ...]]:
+        return [item.isr for item in replicas.pending(live.__contains__, lambda _, broker: said.get(broker))]
+
+    assert asked(1, 2, 3) == []  # nobody has said anything since the leader was elected
+    said.update({1: False, 3: False})
+    assert asked(1, 2, 3) == []  # a leader does not judge itself
+    said[2] = False
+    assert asked(1, 3) == []  # who is dead is the controller's business
+    (left,) = asked(1, 2, 3)
+    assert left == (1,)
+    replicas.complete(replicas.pending((1, 2, 3).__contains__)[0], altered(8, (1,)))
+    said[3] = True
+    assert asked(1, 2, 3) == [(1, 3)]
+
+
+def test_metadata_says_of_a_replica_whether_it_is_online_since_a_leader_epoch() -> None:
+    cache = MetadataCache()
+    assert cache.online(TP, 0, 1) is None
+    cache.update(update(1, (1, 2), {TP: 1}, offline=(2,)))
+    assert [cache.online(TP, 1, broker) for broker in (1, 2)] == [True, False]
+    assert cache.online(TP, 2, 1) is None

@@ -112,6 +112,7 @@ BAD = [
     ("answers-are-true", answered("DeleteTopics", "/admin/delete_topics/t")),
     ("answers-are-true", answered("IncrementalAlterConfigs", CONFIG, a="b")),
     ("answers-are-true", node(6, "broker.isr-changed", topic="t", partition=0, isr=[1, 2], partition_epoch=9)),
+    ("failed-replicas-take-no-role", follow(6) | {"writer": "node-9"}),
     ("orders-of-this-life", follow(6, broker_epoch=0)),
     ("orders-of-this-life", follow(6) | {"writer": "node-1.2"}),
 ]

@@ -57,6 +57,7 @@ def test_a_file_with_a_program(tmp_path: Path) -> None:
         (SYSTEM + 'ready = "port:80"\n', "`system.ready`: 'port:80' is no readiness\n  -> write 'port'"),
         (SYSTEM + 'stop_signal = "SIGKILL"\n', "`system.stop_signal`: 'SIGKILL' is not known"),
         (SYSTEM + 'directory = "/no/such"\n', "`system.directory`: there is no directory /no/such"),
+        (SYSTEM + "[cluster]\nlog_dirs = 2\n", "campaign.toml:7: `cluster.log_dirs`: [system] has programs of yours"),
         (SYSTEM + "[cluster]\nconfig = {}\n", "campaign.toml:7: `cluster.config`: [system] has programs of yours"),
         (SYSTEM + '[[topics]]\nname = "t"\n', "campaign.toml:7: `topics.name`: [system] has programs of yours as"),
         (

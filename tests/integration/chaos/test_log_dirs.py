@@ -1,0 +1,141 @@
+"""Campaigns in simulated time on nodes with several log directories: one fails and its node lives, all fail and it halts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcontroller_chaos import backends
+from kcontroller_chaos.history.read import History, read_history
+from pytest_kcontroller.cli import main
+from pytest_kcontroller.zookeeper.znodes import parse_state_path
+
+SIMULATED = backends.simulated()
+CAMPAIGN = """
+[campaign]
+name = "jbod"
+duration_s = 8
+
+[cluster]
+nodes = 3
+log_dirs = 2
+session_timeout_ms = 1000
+config = { "replica.high.watermark.checkpoint.interval.ms" = 300 }
+
+[[topics]]
+name = "orders"
+partitions = 6
+replication_factor = 3
+"""
+FAULT = """
+[[faults]]
+kind = "log_dir_failure"
+target = "leader-of:orders-0"
+at_s = 1
+duration_s = 2
+"""
+BOTH = """
+[[faults]]
+id = "first"
+kind = "log_dir_failure"
+target = "node:1"
+directory = 1
+at_s = 1
+duration_s = 4
+
+[[faults]]
+id = "last"
+kind = "log_dir_failure"
+target = "node:1"
+when = "observed:first"
+after_ms = 500
+duration_s = 2
+"""
+
+
+def play(directory: Path, faults: str, *more: str) -> int:
+    file = directory / "jbod.toml"
+    file.write_text(CAMPAIGN + faults)
+    out = str(directory / "runs")
+    return main(["campaign", "run", str(file), "--backend", SIMULATED.name, "--seeds", "1", "--out", out, *more])
+
+
+def history_of(directory: Path) -> History:
+    (run,) = (directory / "runs").glob("*/*/run.json")
+    return read_history(run.parent / "history")
+
+
+def evidence(history: History) -> dict[str, Any]:
+    """Of each fault that was observed."""
+    return {event["fault"]: event["evidence"] for event in history.events if event["kind"] == "fault.observed"}
+
+
+def leaders(history: History) -> list[int]:
+    """Of orders-0, one after the other."""
+    states = [
+        json.loads(op["data"])["leader"]
+        for txn in history.txns
+        for op in txn.get("ops") or ()
+        if op.get("data") and str(parse_state_path(op.get("path", ""))) == "orders-0"
+    ]
+    return [leader for before, leader in zip([None, *states], states, strict=False) if leader != before]
+
+
+def test_a_leader_moves_although_its_broker_lives(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert play(tmp_path, FAULT) == 0, capsys.readouterr()
+    history = history_of(tmp_path)
+    (asked,) = [event for event in history.events if event["kind"] == "fault.asked"]
+    seen = evidence(history)["fault-0"]
+    assert seen["directory"] == "log-dir-0"
+    assert "orders-0" in seen["partitions"]
+    first, second, *_ = leaders(history)
+    assert first == asked["node"] != second
+    (exited,) = [event for event in history.events if event["kind"] == "process.exited" and event["t_us"] < 9_000_000]
+    assert (exited["node"], exited["status"]) == (first, 0)  # by the healing
+    assert exited["t_us"] >= asked["t_us"] + 2_000_000
+    (last,) = [event for event in history.events if event["kind"] == "zk.tree"]
+    assert {len(partition["isr"]) for partition in last["partitions"]} == {3}
+
+
+def test_what_does_not_happen_is_not_observed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert play(tmp_path, FAULT, "--noop-fault", "log_dir_failure") == 6
+    assert "not observed: fault-0 (log_dir_failure)" in capsys.readouterr().out
+
+
+def test_with_its_last_log_directory_a_node_halts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert play(tmp_path, BOTH) == 0, capsys.readouterr()
+    seen = evidence(history_of(tmp_path))
+    assert seen["first"]["directory"] == "log-dir-1"
+    assert seen["last"]["status"] == 1
+    assert seen["last"]["file"].startswith("log-dir-0/")
+
+
+@pytest.mark.parametrize(
+    "kind", ["disk_full", "disk_wipe", 'power_failure"\nmode = "torn', 'power_failure"\nmode = "lost']
+)
+def test_other_faults_on_disks_are_of_the_whole_disk(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert play(tmp_path, FAULT.replace("log_dir_failure", kind)) == 0, capsys.readouterr()
+    assert evidence(history_of(tmp_path)).keys() == {"fault-0"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("at_s = 1\n", "at_s = 1\ndirectory = 2\n", "`faults.directory`: [cluster] has nodes with log_dirs = 2"),
+        ("at_s = 1\n", "at_s = 1\ndirectory = -2\n", "directory"),
+        ("log_dirs = 2", "log_dirs = 0", "log_dirs"),
+    ],
+)
+def test_what_there_is_not_is_said_before_anything_starts(
+    before: str, after: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "bad.toml"
+    file.write_text((CAMPAIGN + FAULT).replace(before, after))
+    assert main(["campaign", "run", str(file), "--backend", SIMULATED.name, "--out", str(tmp_path / "runs")]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
