@@ -154,10 +154,11 @@ class Supervised:
         try:
             pids = [*map(int, (await reader.readline()).split())]
         except BaseException:
-            _give_up(owner_pipe, reader)
+            _give_up(owner_pipe, reader, reap)
             raise
         if not pids:
             os.close(owner_pipe)
+            await reap()
             return None
         child = cls(name, pids, owner_pipe, reap)
         child._ended = asyncio.create_task(child._end(reader), name=f"end of {name}")
@@ -223,14 +224,17 @@ class Supervised:
 _given_up: set[asyncio.Task[None]] = set()
 
 
-def _give_up(owner_pipe: int, reader: asyncio.StreamReader) -> None:
-    """Ends what was to start, if it does. An end of file would say that we are gone: `cleanup` is what others still use."""
+def _give_up(owner_pipe: int, reader: asyncio.StreamReader, reap: Callable[[], Awaitable[object]] | None) -> None:
+    """Ends what was to start, if it does. An end of file would say that we are gone: `cleanup` is what others still use.
+    `reap`: see Supervised; None: it is no child of ours."""
     with contextlib.suppress(BrokenPipeError):  # it has ended
         os.write(owner_pipe, b"k")
 
     async def ended() -> None:
         try:
             await reader.read()
+            if reap is not None:
+                await reap()
         finally:
             os.close(owner_pipe)
 
@@ -281,7 +285,7 @@ async def start_guard(
             pass_fds=(read, tell),
             process_group=0,  # what kills the owner's whole group (Ctrl-C, a CI job's limit) leaves it to its task
         )
-    return process, write, await _reader(told, write)
+    return process, write, await _reader(told, write, process.wait)
 
 
 def expect_ours() -> None:
@@ -312,8 +316,10 @@ def _environment(env: Mapping[str, str] | None) -> dict[str, str]:
     return {**os.environ, **(env or {}), VARIABLE: session_id()}
 
 
-async def _reader(told: int, owner_pipe: int) -> asyncio.StreamReader:
-    """Of the pipe that a guard tells us on. Cancelled, it gives the guard up."""
+async def _reader(
+    told: int, owner_pipe: int, reap: Callable[[], Awaitable[object]] | None = None
+) -> asyncio.StreamReader:
+    """Of the pipe that a guard tells us on. Cancelled, it gives the guard up: see there."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader()
     pipe = loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(told, "rb"))
@@ -322,7 +328,7 @@ async def _reader(told: int, owner_pipe: int) -> asyncio.StreamReader:
         await asyncio.shield(connecting)
     except asyncio.CancelledError:
         await connecting
-        _give_up(owner_pipe, reader)
+        _give_up(owner_pipe, reader, reap)
         raise
     return reader
 
