@@ -27,6 +27,8 @@ PLACES: Mapping[str, str] = {
     "session_timeout_ms": "that of the cluster, to ask ZooKeeper for",
 }
 """What is filled in, in the command, the environment and the readiness."""
+OF_OUR_NODES = ("log_dirs", "assignment", "selectors", "plugin_limit_s", "kafka_compat", "mutant", "config")
+"""What a cluster of our own nodes is told, and one of programs cannot be."""
 NO_PEERS = "name {peers} in its command or env"
 """What to do where a program has no links between its nodes."""
 READY: Mapping[str, str] = {

@@ -12,14 +12,12 @@ from kcontroller_chaos.catalogue import Catalogue
 from kcontroller_chaos.catalogue.placement import ZOOKEEPER
 from kcontroller_chaos.faults import Fault
 from pytest_kcontroller.cluster.capabilities import PEERS, Capability
-from pytest_kcontroller.cluster.program import NO_PEERS, Program
+from pytest_kcontroller.cluster.program import NO_PEERS, OF_OUR_NODES, Program
 
 Has = tuple[Capability[object], ...]
 Wrong = tuple[str, int, str, str, str]
 """Section, index, key, what is wrong, a hint."""
 
-OF_OUR_NODES = ("log_dirs", "assignment", "selectors", "plugin_limit_s", "kafka_compat", "config")
-"""Keys of [cluster]."""
 TARGETS = "owner-of:/a/znode, random or node:N"
 TRIGGERS = ("observed", "healed")
 

@@ -255,6 +255,11 @@ def test_the_summary_begins_with_the_reason(pytester: pytest.Pytester) -> None:
     assert "contextlib.py" not in result.stdout.str(), "where it happened is in the test"
 
 
+def test_what_nodes_of_ours_are_told_is_refused(kc_system: KSystems) -> None:
+    with pytest.raises(UsageError, match=r"programs of yours as nodes, and log_dirs is of ours\n  -> leave it out"):
+        kc_system(COMMAND, log_dirs=2)
+
+
 def test_what_was_not_said_is_waited_for_and_told(kc_system: KSystems) -> None:
     text = "print('INFO me - {}'); print('x'); k.KazooClient(sys.argv[1]).start(); time.sleep(99)"
     system = kc_system([*program(text), "{zk}"], nodes=2)
