@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kcontroller_chaos.faults import Fault, _repeated, parameter
 from kcontroller_chaos.faults._links import (
+    ON_ITS_WAY,
     RETRY_US,
     Way,
     answering,
@@ -24,10 +25,13 @@ from kcontroller_chaos.faults._links import (
 )
 from kcontroller_chaos.injection import NETWORK, PROCESS, SESSION, Evidence, Injection
 from pytest_kcontroller.cluster.capabilities import PEERS
+from pytest_kcontroller.cluster.timing import withheld_s
 
 ANSWER_US = 100_000
+LATE_ANSWER_US = 400_000
+"""The same on a busy machine; a link is down for longer than this."""
 QUIET = 3
-"""So many questions one after the other find no answer while nothing passes: a busy machine is late once."""
+"""So many questions one after the other find no answer while nothing passes, or one that has waited for LATE_ANSWER_US."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +58,8 @@ duration_s = 5
         """Raises EnvironmentFailure: there are none."""
 
     @abstractmethod
-    async def answers(self, on: Injection) -> list[bool]:
-        """Of each link that can be looked at, whether a question of ours on it is answered now."""
+    async def answers(self, on: Injection, limit_us: int) -> list[bool]:
+        """Of each link that can be looked at, whether a question of ours on it is answered now, in this time."""
 
     async def inject(self, on: Injection) -> None:
         ways = self.ways(on)
@@ -70,19 +74,23 @@ duration_s = 5
 
     async def observe(self, on: Injection) -> Evidence:
         """Questions of ours on the links find no answer, then one, then none again."""
-        down_us = await self._silent(on)
-        while not all(await self.answers(on) or [False]):
-            await on.clock.sleep_us(RETRY_US)
-        up_us = on.clock.now_us()
-        return {"down_us": down_us, "up_us": up_us, "again_us": await self._silent(on)}
+        down_us = await self._until(on, passes=False)
+        up_us = await self._until(on, passes=True)
+        return {"down_us": down_us, "up_us": up_us, "again_us": await self._until(on, passes=False)}
 
-    async def _silent(self, on: Injection) -> int:
-        """When it was, on all of them."""
-        quiet = 0
-        while quiet < QUIET:
-            found = await self.answers(on)
-            quiet = quiet + 1 if found and not any(found) else 0
-            if any(found):
+    async def _until(self, on: Injection, *, passes: bool) -> int:
+        """When it was so, of all of them. Where we were kept from running, an answer may be late: then a look does not count
+        that found none, and the next one has more time."""
+        seen, busy = 0, False
+        while seen < (1 if passes else QUIET):
+            patient, before_s = busy, withheld_s()
+            found = await self.answers(on, LATE_ANSWER_US if patient else ANSWER_US)
+            busy = ON_ITS_WAY * (withheld_s() - before_s) * 1e6 > ANSWER_US / 2
+            if found and (all(found) if passes else not any(found)):
+                seen += QUIET if patient else 0 if busy and not passes else 1
+                continue
+            seen = 0
+            if passes or any(found):
                 await on.clock.sleep_us(RETRY_US)
         return on.clock.now_us()
 
@@ -112,9 +120,9 @@ class FlapControl(Flap):
         opened, accepted = (with_peer(on, pairs, self.peer) for pairs in (outbound(on), inbound(on)))
         return ways_of(opened, accepted, self.direction)
 
-    async def answers(self, on: Injection) -> list[bool]:
+    async def answers(self, on: Injection, limit_us: int) -> list[bool]:
         pairs = await answering(on, with_peer(on, outbound(on) + inbound(on), self.peer))
-        return [trip is not None for trip in (await round_trips(on, pairs, timeout_us=ANSWER_US)).values()]
+        return [trip is not None for trip in (await round_trips(on, pairs, timeout_us=limit_us)).values()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,5 +136,5 @@ class FlapZooKeeper(Flap):
     def ways(self, on: Injection) -> list[Way]:
         return ways_to_zookeeper(on, self.direction)
 
-    async def answers(self, on: Injection) -> list[bool]:
-        return [await on.cluster.zookeeper_round_trip_us(on.node, limit_s=ANSWER_US / 1e6) is not None]
+    async def answers(self, on: Injection, limit_us: int) -> list[bool]:
+        return [await on.cluster.zookeeper_round_trip_us(on.node, limit_s=limit_us / 1e6) is not None]
