@@ -91,6 +91,7 @@ class LogDirs:
         self.gone_offline: Callable[[list[TopicPartition]], None] = lambda _: None
         """Called with what was in a directory that has failed, while there are others."""
         self._news, self._untold = asyncio.Event(), False
+        self._all_failed = asyncio.Event()
         self._halted: LogDirFailedError | None = None
         self._unmade: dict[TopicPartition, None] = {}
         """Those that are being created: nothing of them is lost with the directory that was chosen."""
@@ -113,6 +114,7 @@ class LogDirs:
 
         A new one goes where the fewest are, and to the next one if that fails.
         """
+        self._ensure_one_lives()
         while missing := self._missing(wanted):
             self._unmade = dict.fromkeys(missing)
             for tp in missing:
@@ -127,6 +129,7 @@ class LogDirs:
 
     def delete(self, tps: Iterable[TopicPartition]) -> None:
         """Their logs, if they have any."""
+        self._ensure_one_lives()
         changed: dict[str, LogDir] = {}
         for tp in tps:
             if (found := self._of(tp)) is not None:
@@ -154,15 +157,24 @@ class LogDirs:
             for each in self.live:
                 each.save()
 
+    async def until_all_failed(self) -> NoReturn:
+        """Raises LogDirFailedError when the last one has failed, whoever found it: a handler that does ends its connection
+        only, and whoever else waits may wait for somebody who is out of reach."""
+        while self._halted is None:
+            await self._all_failed.wait()
+        raise self._halted
+
+    def _ensure_one_lives(self) -> None:
+        """The others are served for some turns still while the broker halts."""
+        if self._halted is not None:
+            raise self._halted
+
     async def announce(self, tell: Callable[[], Awaitable[bool]]) -> NoReturn:
-        """Calls `tell` when directories have failed; if it cannot, again when we are reminded. Raises LogDirFailedError when
-        the last one has failed, whoever found it."""
+        """Calls `tell` when directories have failed; if it cannot, again when we are reminded."""
         while True:
             await self._news.wait()
             self._news.clear()
-            if self._halted is not None:
-                raise self._halted
-            if self._untold:
+            if self._untold and self.live:
                 self._untold = False
                 self._untold = not await tell() or self._untold
 
@@ -173,7 +185,7 @@ class LogDirs:
     def _fail(self, log_dir: LogDir, file: str, failed: OSError) -> None:
         why, code = failed.strerror or str(failed), errno.errorcode.get(failed.errno or 0, "")
         log_dir.failed = self._untold = True
-        self._news.set()
+        held, log_dir.partitions = log_dir.partitions, {}
         if not self.live:
             self._record(BrokerLogDirFailed(file=file, code=code, why=why))
             self._halted = LogDirFailedError(
@@ -181,8 +193,10 @@ class LogDirs:
                 where=str(failed.filename or file),
                 hint="see to the disk, or to the room on it, then start the node again",
             )
+            self._all_failed.set()
             raise self._halted from None
-        offline, log_dir.partitions = [tp for tp in log_dir.partitions if tp not in self._unmade], {}
+        self._news.set()
+        offline = [tp for tp in held if tp not in self._unmade]
         self._record(
             BrokerLogDirOffline(
                 directory=log_dir.name, partitions=[str(tp) for tp in offline], file=file, code=code, why=why

@@ -154,6 +154,7 @@ class Node:
                     tasks.start(self._broker.run(), name="broker")
                     tasks.start(self._controller.run(), name="controller")
                     tasks.start(self._keep(), name="log dir")
+                    tasks.start(self._log_dirs.until_all_failed(), name="last log dir")
                     if self._log_dirs.several:
                         tasks.start(self._log_dirs.announce(self._tell_of_failure), name="failed log dirs")
                     try:
@@ -293,7 +294,7 @@ class Node:
 
         async def serve_one(stream: Stream) -> None:
             await self._registered.wait()
-            with contextlib.suppress(LogDirFailedError):  # what looks after the log directories has it too
+            with contextlib.suppress(LogDirFailedError):  # until_all_failed has it too
                 await serve(stream, service)
 
         try:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+from kcontroller_chaos.faults._links import cut
 from kcontroller_chaos.history.read import History
 from kcontroller_chaos.history.transactions import txn_event
 from kcontroller_chaos.invariants import check_all
@@ -15,6 +16,8 @@ from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.sim.cluster import SimCluster
 from pytest_kcontroller.cluster.timing import unscaled
 from pytest_kcontroller.model.cluster import TopicPartition
+from pytest_kcontroller.model.history import BrokerBecomeFollower, BrokerLogDirFailed, BrokerLogDirOffline
+from pytest_kcontroller.model.toxics import STREAMS
 from pytest_kcontroller.runtime.scheduler import Scheduler
 from pytest_kcontroller.sim.world import World
 from pytest_kcontroller.zookeeper.znodes import LOG_DIR_EVENT
@@ -23,16 +26,23 @@ T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 FIRST, SECOND = "log-dir-0", "log-dir-1"
 
 
-def in_world(directory: Path, script: Callable[[SimCluster], Awaitable[None]]) -> History:
+def in_world(
+    directory: Path,
+    script: Callable[[SimCluster], Awaitable[None]],
+    *,
+    every_ms: int = 200,
+    exits: Callable[[tuple[int, int]], None] = lambda _: None,
+) -> History:
     """Runs `script` on three simulated nodes with two directories each: of `t`, which node 1 leads, partition 0 is in the
-    first one there, and partition 1 in the second."""
+    first one there, and partition 1 in the second. `every_ms` they write down what they have; `exits` is told of each
+    process that ends: its node, and its status."""
     with Scheduler() as scheduler, unscaled():
         world, loop = World(scheduler, 1), scheduler.process("test")
 
         async def live() -> None:
-            often = {"replica.high.watermark.checkpoint.interval.ms": 200}
-            settings = ClusterSettings(nodes=3, log_dirs=2, session_timeout_ms=1000, config=often)
-            cluster = await SimCluster.start(world, settings, directory, on_exit=lambda *_: None, loop=loop)
+            config = {"replica.high.watermark.checkpoint.interval.ms": every_ms}
+            settings = ClusterSettings(nodes=3, log_dirs=2, session_timeout_ms=1000, config=config)
+            cluster = await SimCluster.start(world, settings, directory, on_exit=lambda *end: exits(end), loop=loop)
             await cluster.wait_until_converged(timeout_s=10)
             await cluster.create_topic("t", assignment={0: (1, 0, 2), 1: (1, 2, 0)})
             await cluster.wait_until_converged(timeout_s=10)
@@ -62,6 +72,13 @@ async def stay(cluster: SimCluster, tp: TopicPartition, leader: int, isr: set[in
     before = (await cluster.tree()).partitions[tp].state
     await asyncio.sleep(1.0)
     assert (await cluster.tree()).partitions[tp].state == before
+
+
+async def wait_ended(cluster: SimCluster, node: int) -> None:
+    async def check() -> str | None:
+        return "it runs" if node in cluster.running else None
+
+    await cluster.wait_until(f"node {node} halts", check, timeout_s=5)
 
 
 def told(history: History) -> list[Any]:
@@ -157,3 +174,36 @@ def test_with_the_last_directory_and_on_a_full_disk_it_halts(tmp_path: Path) -> 
         await cluster.wait_until_converged(timeout_s=10)
 
     in_world(tmp_path, script)
+
+
+def test_who_cannot_tell_of_the_first_halts_with_the_last(tmp_path: Path) -> None:
+    """Found by a request of the controller's, which ZooKeeper is not needed for."""
+    exits: list[tuple[int, int]] = []
+
+    async def script(cluster: SimCluster) -> None:
+        async def found() -> str | None:
+            kept = cluster.log_dirs_of(1)[SECOND]
+            return None if "elsewhere-0" in kept else str(kept)
+
+        for stream in STREAMS:
+            await cluster.impair("1", "zookeeper", "zk", cut(stream))
+        cluster.fail_log_dir(1, FIRST)
+        await cluster.create_topic("elsewhere", assignment={0: (0, 1, 2)})
+        await cluster.wait_until("the first one is found to have failed", found, timeout_s=5)
+        cluster.fail_log_dir(1, SECOND)
+        await cluster.create_topic("nowhere", assignment={0: (0, 1, 2)})
+        await wait_ended(cluster, 1)
+        assert exits == [(1, 1)]
+        cluster.mend_disk(1)
+        for stream in STREAMS:
+            await cluster.restore("1", "zookeeper", "zk", cut(stream))
+        await cluster.restart(1)
+        await cluster.wait_until_converged(timeout_s=10)
+
+    history = in_world(tmp_path, script, every_ms=60_000, exits=exits.append)
+    assert [event["directory"] for event in history.of(BrokerLogDirOffline)] == [FIRST]
+    (failed,) = history.of(BrokerLogDirFailed)
+    assert failed["file"].startswith(SECOND)
+    followed = [event["topic"] for event in history.rows(BrokerBecomeFollower) if event["writer"] == "node-1"]
+    assert followed == ["elsewhere"]
+    assert violated(history) == {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -146,7 +147,19 @@ def test_who_is_started_with_a_failed_directory_has_what_is_in_the_others() -> N
     assert several.where == {FIRST: [0], SECOND: [1]}
 
 
-def test_with_the_last_directory_the_broker_halts_and_what_waits_is_told() -> None:
+def in_loop(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    with Scheduler() as world:
+        task = world.process("node-1").create_task(main())
+        world.run()
+        task.result()
+
+
+async def some_turns() -> None:
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+
+def test_what_cannot_be_told_waits_for_the_next_session() -> None:
     several, told = Several(2), list[str]()
     several.dirs.create(new(0, 1))
 
@@ -158,26 +171,47 @@ def test_with_the_last_directory_the_broker_halts_and_what_waits_is_told() -> No
         announcing = asyncio.ensure_future(several.dirs.announce(tell))
         several.disk.fail_directory(FIRST)
         several.dirs.delete(of_t(0))
-        for _ in range(3):
-            await asyncio.sleep(0)
+        await some_turns()
         assert told == ["told of 1"]
-        for _ in range(2):  # it could not be told; in the next session it is, and then no more
+        for _ in range(2):
             several.dirs.remind()
-            await asyncio.sleep(0)
-            await asyncio.sleep(0)
-        assert told == ["told of 1"] * 2
-        several.disk.fail_directory(SECOND)
-        with pytest.raises(LogDirFailedError):
-            several.dirs.create(new(2))
-        with pytest.raises(LogDirFailedError, match="there is no other one: Input/output error"):
-            await announcing
+            await some_turns()
+            assert told == ["told of 1"] * 2
+        announcing.cancel()
 
-    with Scheduler() as world:
-        loop = world.process("node-1")
-        task = loop.create_task(main())
-        world.run()
-        task.result()
-    assert [type(event) for event in several.said] == [BrokerLogDirOffline, BrokerLogDirFailed]
+    in_loop(main)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_with_the_last_directory_the_broker_halts_whoever_is_out_of_reach(count: int) -> None:
+    several = Several(count)
+    several.dirs.create(new(0, 1))
+
+    async def tell() -> bool:
+        await asyncio.get_running_loop().create_future()
+        return True
+
+    async def main() -> None:
+        announcing = asyncio.ensure_future(several.dirs.announce(tell))
+        halting = asyncio.ensure_future(several.dirs.until_all_failed())
+        several.disk.fail()
+        for each in several.dirs.live[:-1]:
+            each.save()
+        await some_turns()
+        assert not halting.done()
+        with pytest.raises(LogDirFailedError):
+            several.dirs.live[0].save()
+        with pytest.raises(LogDirFailedError, match="there is no other one: Input/output error"):
+            await halting
+        for asked in (new(0), new(1, is_new=False), new(2), {}):
+            with pytest.raises(LogDirFailedError):
+                several.dirs.create(asked)
+        with pytest.raises(LogDirFailedError):
+            several.dirs.delete(of_t(0))
+        announcing.cancel()
+
+    in_loop(main)
+    assert [type(event) for event in several.said] == [BrokerLogDirOffline] * (count - 1) + [BrokerLogDirFailed]
 
 
 @pytest.mark.parametrize(
@@ -212,10 +246,7 @@ def test_a_replica_that_is_offline_is_not_made_anew_and_one_that_is_deleted_has_
         topics = [StopReplicaTopicState(topic_name="t", partition_states=[stopped])]
         await stop_replica.handle(state, StopReplicaRequest(**head, topic_states=topics))
 
-    with Scheduler() as world:
-        task = world.process("node-1").create_task(main())
-        world.run()
-        task.result()
+    in_loop(main)
     assert answers == [[0, 0], [ErrorCode.KAFKA_STORAGE_ERROR, 0]]
     assert several.where == {SECOND: [1]}
     assert [replica.tp for replica in state.replicas.hosted] == of_t(1)
