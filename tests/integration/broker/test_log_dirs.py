@@ -12,6 +12,7 @@ from kcontroller_chaos.faults._links import cut
 from kcontroller_chaos.history.read import History
 from kcontroller_chaos.history.transactions import txn_event
 from kcontroller_chaos.invariants import check_all
+from pytest_kcontroller.broker.log_dir import CHECKPOINT
 from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.sim.cluster import SimCluster
 from pytest_kcontroller.cluster.timing import unscaled
@@ -156,16 +157,15 @@ def test_a_new_controller_hears_of_it_too(tmp_path: Path) -> None:
 
 
 def test_with_the_last_directory_and_on_a_full_disk_it_halts(tmp_path: Path) -> None:
+    exits: list[tuple[int, int]] = []
+
     async def script(cluster: SimCluster) -> None:
         for name in (FIRST, SECOND):
             cluster.fail_log_dir(1, name)
         await cluster.fill_disk(2)
         for node in (1, 2):
-
-            async def check(node: int = node) -> str | None:
-                return "it runs" if node in cluster.running else None
-
-            await cluster.wait_until(f"node {node} halts", check, timeout_s=5)
+            await wait_ended(cluster, node)
+        assert sorted(exits) == [(1, 1), (2, 1)]
         cluster.wipe(1)
         assert cluster.files(1) == {}
         cluster.mend_disk(2)
@@ -173,7 +173,15 @@ def test_with_the_last_directory_and_on_a_full_disk_it_halts(tmp_path: Path) -> 
             await cluster.restart(node)
         await cluster.wait_until_converged(timeout_s=10)
 
-    in_world(tmp_path, script)
+    history = in_world(tmp_path, script, exits=exits.append)
+    for kind, name in ((BrokerLogDirOffline, FIRST), (BrokerLogDirFailed, SECOND)):
+        said = sorted((event["writer"], event["file"], event["code"]) for event in history.of(kind))
+        assert said == [
+            ("node-1", f"{name}/{CHECKPOINT}", "EIO"),
+            ("node-2", f"{name}/{CHECKPOINT}", "ENOSPC"),
+        ]
+    assert told(history) == []  # it halts before it could
+    assert violated(history) == {}
 
 
 def test_who_cannot_tell_of_the_first_halts_with_the_last(tmp_path: Path) -> None:
