@@ -88,13 +88,11 @@ class LogDirs:
         self._record = record
         self._all = tuple(LogDir(name, disk, self._fail) for name in log_dir_names(count))
         self.several = count > 1
-        self.gone_offline: Callable[[list[TopicPartition]], None] = lambda _: None
-        """Called with what was in a directory that has failed, while there are others."""
+        self.gone_offline: Callable[[Iterable[TopicPartition]], list[TopicPartition]] = lambda _: []
+        """Called with what was in a directory that has failed, while there are others; says which of it is hosted."""
         self._news, self._untold = asyncio.Event(), False
         self._all_failed = asyncio.Event()
         self._halted: LogDirFailedError | None = None
-        self._unmade: dict[TopicPartition, None] = {}
-        """Those that are being created: nothing of them is lost with the directory that was chosen."""
 
     @property
     def live(self) -> list[LogDir]:
@@ -116,11 +114,9 @@ class LogDirs:
         """
         self._ensure_one_lives()
         while missing := self._missing(wanted):
-            self._unmade = dict.fromkeys(missing)
             for tp in missing:
                 min(self.live, key=lambda each: len(each.partitions)).partitions[tp] = None
             self._save_those_with(missing)
-        self._unmade.clear()
         return [tp for tp in wanted if self._of(tp) is None]
 
     def _missing(self, wanted: Mapping[TopicPartition, bool]) -> list[TopicPartition]:
@@ -196,10 +192,5 @@ class LogDirs:
             self._all_failed.set()
             raise self._halted from None
         self._news.set()
-        offline = [tp for tp in held if tp not in self._unmade]
-        self._record(
-            BrokerLogDirOffline(
-                directory=log_dir.name, partitions=[str(tp) for tp in offline], file=file, code=code, why=why
-            )
-        )
-        self.gone_offline(offline)
+        offline = [str(tp) for tp in self.gone_offline(held)]
+        self._record(BrokerLogDirOffline(directory=log_dir.name, partitions=offline, file=file, code=code, why=why))

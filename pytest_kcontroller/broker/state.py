@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from pytest_kcontroller.broker.log_dir import LogDirs
@@ -43,9 +43,12 @@ class BrokerState:
         """Whether a broker of this cluster may live, and its replica of something not."""
         return self.log_dirs is not None and self.log_dirs.several
 
-    def _go_offline(self, tps: list[TopicPartition]) -> None:
-        """What nobody has asked for yet has no log any more, and that is seen then."""
-        self.replicas.go_offline(tp for tp in tps if self.replicas.get(tp) is not None)
+    def _go_offline(self, tps: Iterable[TopicPartition]) -> list[TopicPartition]:
+        """Those that are hosted (ReplicaManager.handleLogDirFailure). What nobody has asked for yet has no log any more, and
+        that is seen then: a new replica is made elsewhere."""
+        hosted = [tp for tp in tps if self.replicas.get(tp) is not None]
+        self.replicas.go_offline(hosted)
+        return hosted
 
     def pending_isrs(self) -> tuple[PendingIsr, ...]:
         """See Replicas.pending. We fetch no records, so that a live follower counts as caught up; if brokers have several

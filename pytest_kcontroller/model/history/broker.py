@@ -114,7 +114,7 @@ class BrokerLogDirOffline(HistoryEvent):
     kind = "broker.log-dir-offline"
     text = "its {directory} has failed, and with it its replicas of {partitions}: {why} ({file})"
     directory: Annotated[str, About("its name, below the node's own directory")]
-    partitions: Annotated[list[str], About("the partitions (TOPIC-NUMBER) whose replicas were there")]
+    partitions: Annotated[list[str], About("the partitions (TOPIC-NUMBER) whose replicas were there and are offline")]
     file: Annotated[str, About("a file in the node's own directory")]
     code: ErrorName
     why: Why

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+from kcontroller_chaos.admin.reassign import Reassign
 from kcontroller_chaos.faults._links import cut
 from kcontroller_chaos.history.read import History
 from kcontroller_chaos.history.transactions import txn_event
@@ -138,6 +139,27 @@ def test_who_starts_with_a_failed_directory_has_the_others_and_with_a_mended_one
         await cluster.wait_until_converged(timeout_s=10)
 
     assert violated(in_world(tmp_path, script)) == {}
+
+
+def test_a_replica_that_was_moved_away_may_come_back_although_its_directory_has_failed(tmp_path: Path) -> None:
+    """Nobody tells a broker that was down: its log is there still, and the replica that comes back is a new one."""
+
+    async def script(cluster: SimCluster) -> None:
+        await cluster.stop_node(1)
+        await Reassign(topic="t", partition=0, replicas=(0, 2)).carry_out(cluster)
+        await wait_led(cluster, T0, 0, {0, 2})
+        await cluster.restart(1)
+        await cluster.wait_until_converged(timeout_s=10)
+        assert list(cluster.log_dirs_of(1)[FIRST]) == ["t-0"]
+        cluster.fail_log_dir(1, FIRST)
+        await cluster.create_topic("finds-it", assignment={0: (1,)})
+        await Reassign(topic="t", partition=0, replicas=(0, 1)).carry_out(cluster)
+        await wait_led(cluster, T0, 0, {0, 1})
+
+    history = in_world(tmp_path, script)
+    (offline,) = history.of(BrokerLogDirOffline)
+    assert (offline["directory"], offline["partitions"]) == (FIRST, [])
+    assert violated(history) == {}
 
 
 def test_a_new_controller_hears_of_it_too(tmp_path: Path) -> None:

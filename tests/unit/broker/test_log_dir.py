@@ -42,19 +42,24 @@ def new(*partitions: int, is_new: bool = True) -> dict[TopicPartition, bool]:
 
 
 class Several:
-    """A broker with that many directories; a restart keeps the disk."""
+    """A broker with that many directories, that hosts what is in `hosted`; a restart keeps the disk."""
 
     def __init__(self, count: int) -> None:
         self.disk, self._count = SimDisk(NamedRng(1), "node-1"), count
         self.said: list[HistoryEvent] = []
-        self.offline: list[TopicPartition] = []
         self.start()
 
     def start(self) -> LogDirs:
+        self.hosted: list[TopicPartition] = []
         self.dirs = LogDirs(self.disk, self.said.append, self._count)
-        self.dirs.gone_offline = self.offline.extend
+        self.dirs.gone_offline = lambda tps: [tp for tp in tps if tp in self.hosted]
         self.dirs.load()
         return self.dirs
+
+    @property
+    def offline(self) -> list[list[str]]:
+        """What each directory that has failed took with it."""
+        return [event.partitions for event in self.said if isinstance(event, BrokerLogDirOffline)]
 
     @property
     def where(self) -> dict[str, list[int]]:
@@ -116,12 +121,12 @@ def test_a_new_replica_goes_where_the_fewest_are_and_is_written_down_at_once() -
 def test_what_was_in_a_failed_directory_is_offline_and_only_what_is_new_is_made_elsewhere() -> None:
     several = Several(2)
     several.dirs.create(new(0, 1, 2))
+    several.hosted = of_t(0, 1)
     several.disk.fail_directory(FIRST)
     assert several.dirs.live[0].read("meta.properties") is None
-    assert several.offline == of_t(0, 2)
     (event,) = several.said
     assert isinstance(event, BrokerLogDirOffline)
-    assert (event.directory, event.partitions) == (FIRST, ["t-0", "t-2"])
+    assert (event.directory, event.partitions) == (FIRST, ["t-0"])
     assert (event.file, event.code) == (f"{FIRST}/meta.properties", "EIO")
     assert several.dirs.create({**new(0, is_new=False), **new(1, is_new=False), **new(3)}) == of_t(0)
     assert several.where == {SECOND: [1, 3]}
@@ -130,10 +135,11 @@ def test_what_was_in_a_failed_directory_is_offline_and_only_what_is_new_is_made_
 def test_a_directory_that_fails_when_a_replica_is_made_is_not_used_for_it() -> None:
     several = Several(2)
     several.dirs.create(new(5))
+    several.hosted = of_t(5)
     several.disk.fail_directory(FIRST)
     assert several.dirs.create({**new(0, 2), **new(1, is_new=False)}) == []  # all were well when it was asked
     assert several.where == {SECOND: [0, 1, 2]}
-    assert several.offline == of_t(5)
+    assert several.offline == [["t-5"]]
 
 
 def test_who_is_started_with_a_failed_directory_has_what_is_in_the_others() -> None:
@@ -141,7 +147,7 @@ def test_who_is_started_with_a_failed_directory_has_what_is_in_the_others() -> N
     several.dirs.create(new(0, 1))
     several.disk.fail_directory(SECOND)
     assert several.start().create(new(0, 1, is_new=False)) == of_t(1)
-    assert several.offline == []  # nobody had asked for it in this life
+    assert several.offline == [[]]  # nobody had asked for it in this life
     several.disk.mend()
     assert several.start().create(new(0, 1, is_new=False)) == []
     assert several.where == {FIRST: [0], SECOND: [1]}
@@ -222,31 +228,49 @@ def test_of_a_torn_checkpoint_what_is_whole_is_there(data: bytes, numbers: list[
     assert checkpointed(data) == of_t(*numbers)
 
 
+HEAD: dict[str, Any] = {"controller_id": 0, "controller_epoch": 1, "broker_epoch": -1}
+
+
+async def ask_to_lead(state: BrokerState, wanted: dict[TopicPartition, bool]) -> list[int]:
+    """The answers to a LeaderAndIsr; `wanted` says of which replicas that they are new."""
+    entry = partial(LeaderAndIsrPartitionState, leader=1, isr=(1,), partition_epoch=0, replicas=(1,), leader_epoch=0)
+    entries = [entry(partition_index=tp.partition, controller_epoch=1, is_new=is_new) for tp, is_new in wanted.items()]
+    topic = LeaderAndIsrTopicState(topic_name="t", topic_id=bytes(16), partition_states=entries)
+    response = await leader_and_isr.handle(state, LeaderAndIsrRequest(**HEAD, topic_states=[topic], live_leaders=[]))
+    return [each.error_code for topic in response.topics for each in topic.partition_errors]
+
+
 def test_a_replica_that_is_offline_is_not_made_anew_and_one_that_is_deleted_has_no_log() -> None:
-    several, answers = Several(2), list[list[int]]()
-    head: dict[str, Any] = {"controller_id": 0, "controller_epoch": 1, "broker_epoch": -1}
+    several = Several(2)
     state = BrokerState(1, several.said.append, lambda _: None, several.dirs)
 
-    def asked(*numbers: int) -> LeaderAndIsrRequest:
-        entry = partial(LeaderAndIsrPartitionState, leader=1, isr=(1,), partition_epoch=0, replicas=(1,), is_new=True)
-        entries = [entry(partition_index=number, controller_epoch=1, leader_epoch=0) for number in numbers]
-        topic = LeaderAndIsrTopicState(topic_name="t", topic_id=bytes(16), partition_states=entries)
-        return LeaderAndIsrRequest(**head, topic_states=[topic], live_leaders=[])
-
-    async def ask(*numbers: int) -> None:
-        response = await leader_and_isr.handle(state, asked(*numbers))
-        answers.append([each.error_code for topic in response.topics for each in topic.partition_errors])
-
     async def main() -> None:
-        await ask(0, 1)
+        assert await ask_to_lead(state, new(0, 1)) == [0, 0]
         several.disk.fail_directory(FIRST)
         several.dirs.live[0].save()
-        await ask(0, 2)
+        assert await ask_to_lead(state, new(0, 2)) == [ErrorCode.KAFKA_STORAGE_ERROR, 0]
         stopped = StopReplicaPartitionState(partition_index=2, leader_epoch=0, delete_partition=True)
         topics = [StopReplicaTopicState(topic_name="t", partition_states=[stopped])]
-        await stop_replica.handle(state, StopReplicaRequest(**head, topic_states=topics))
+        await stop_replica.handle(state, StopReplicaRequest(**HEAD, topic_states=topics))
 
     in_loop(main)
-    assert answers == [[0, 0], [ErrorCode.KAFKA_STORAGE_ERROR, 0]]
+    assert several.offline == [["t-0"]]
     assert several.where == {SECOND: [1]}
     assert [replica.tp for replica in state.replicas.hosted] == of_t(1)
+
+
+def test_of_what_only_the_checkpoint_names_nothing_is_offline_until_somebody_asks_for_it() -> None:
+    several = Several(2)
+    several.dirs.create(new(0, 1, 2, 3, 4))
+    state = BrokerState(1, several.said.append, lambda _: None, several.start())
+
+    async def main() -> None:
+        assert await ask_to_lead(state, new(4, is_new=False)) == [0]
+        several.disk.fail_directory(FIRST)
+        several.dirs.live[0].save()
+        assert await ask_to_lead(state, {**new(0), **new(2, is_new=False)}) == [0, ErrorCode.KAFKA_STORAGE_ERROR]
+
+    in_loop(main)
+    assert several.offline == [["t-4"]]
+    assert several.where == {SECOND: [1, 3, 0]}
+    assert [replica.tp for replica in state.replicas.hosted] == of_t(0)
