@@ -94,7 +94,7 @@ class Engine:
             if not self.cluster.has(BROKERS):  # nobody knows whether a program of others has done what it will do
                 await self._until(begin_us + round(self.duration_s * 1e6))
             await self.converge()
-            await self._settle()
+            await self.settle()
             self.feed.poll()
             self._record_overload()
             await record_state(self.cluster, self.record)
@@ -316,7 +316,7 @@ class Engine:
             return str(not_converged)
         return None
 
-    async def _settle(self) -> None:
+    async def settle(self) -> None:
         """Until all that is awaited has come about, or its time is over."""
         if not self.awaited:
             return
