@@ -43,6 +43,11 @@ READY_S, STOP_S = 30.0, 10.0
 SHELLS = ("sh", "bash", "dash", "zsh")
 _VARIABLE = re.compile(r"\$\{?[A-Za-z_]\w*\}?|^~(?=/|$)")
 _PLACE = re.compile(r"\{\{([a-z_]+|peer:\d+)\}\}|\{([a-z_]+|peer:\d+)\}")
+_UNCLOSED = re.compile(rf"\{{({'|'.join(name for name in PLACES if name != 'peer:N')}|peer:\d+)\b(?=[^{{}}]*(?:\{{|$))")
+"""The beginning of a place, with no brace behind it that ends it."""
+_OF_A_SHELL = re.compile(r"[|&;]|\|\||&&|\|&|;;|\d*[<>].*|&>.*", re.DOTALL)
+"""A word that would be none of the program's."""
+SCRIPTS = (".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php", ".sh", ".jar")
 
 
 class WrongProgramError(UsageError):
@@ -119,6 +124,20 @@ class Program:
         return f'no shell runs, so {found} is nothing but these letters: write the path, or sh -c "exec ..."'
 
     @property
+    def astray(self) -> str:
+        """A hint, if a script that the command names is not where it is started; else empty."""
+        names = (word for word in self.command[1:] if Path(word).suffix in SCRIPTS and not _PLACE.search(word))
+        missing = next((name for name in names if not (self.cwd / name).exists()), None)
+        if self.image or missing is None:
+            return ""
+        return f"there is no {missing!r} in {self.cwd}, where it is started: another place is named with `directory`"
+
+    @property
+    def listens(self) -> bool:
+        """Whether it is told where."""
+        return any(map(self.names, ("port", "peers", "peer:N")))
+
+    @property
     def cwd(self) -> Path:
         return Path(self.directory or ".").absolute()
 
@@ -161,6 +180,9 @@ def program_of(
     if not made.names("zk"):
         what = "neither the command nor env has {zk}: the program does not know where its ZooKeeper is"
         raise WrongProgramError("command", what, 'write {zk} where it takes the address, or env = { ZK = "{zk}" }')
+    if made.ready.kind == "port" and not made.listens:
+        what = "neither the command nor env has {port} or {peers}: the program does not know where to listen"
+        raise WrongProgramError("ready", what, 'write {port} where it takes the port, or env = { PORT = "{port}" }')
     return made
 
 
@@ -204,6 +226,9 @@ def _check_places(key: str, text: str, nodes: int | None) -> None:
         if place == "peer:N" and nodes is not None and found[2] not in map(peer, range(nodes)):
             hint = f"ids are 0 to {nodes - 1}; {{peers}} has those that join later, too"
             raise WrongProgramError(key, f"{{{found[2]}}} is no node: there are {nodes}", hint)
+    if unclosed := _UNCLOSED.search(_PLACE.sub("", text)):
+        name = unclosed[1]
+        raise WrongProgramError(key, f"{{{name} has no closing brace", f"write {{{name}}}")
 
 
 def _words(command: str | Sequence[str]) -> tuple[str, ...]:
@@ -213,7 +238,18 @@ def _words(command: str | Sequence[str]) -> tuple[str, ...]:
         raise WrongProgramError("command", f"{command!r} cannot be read: {bad}", "quote as in a shell") from None
     if not words or not words[0]:
         raise WrongProgramError("command", "the command is empty", "write a program and its arguments")
+    if isinstance(command, str) and (found := next(filter(_OF_A_SHELL.fullmatch, _as_written(command)), None)):
+        hint = 'write sh -c "exec ..." around what a shell is to read; if it is an argument, quote it'
+        raise WrongProgramError("command", f"no shell runs, so the program would get {found!r} as an argument", hint)
     return words
+
+
+def _as_written(command: str) -> list[str]:
+    """Its words with their quotes: what is quoted is meant for the program."""
+    try:
+        return shlex.split(command, posix=False)
+    except ValueError:  # quotes that these rules do not know; then nothing is said of it
+        return []
 
 
 def _ready(text: str) -> Ready:

@@ -290,6 +290,10 @@ def test_what_was_not_said_is_waited_for_and_told(kc_system: KSystems) -> None:
     ):
         system.chaos.inject("latency", target="node:0", delay_ms=1)
     with pytest.raises(
+        UsageError, match=r"its program is not told where to listen\n  -> write {port} into its command"
+    ):
+        system.address(0)
+    with pytest.raises(
         UsageError, match=r"there is no link between node 0 and node 1\n  -> name {peers} in its command"
     ):
         system.net.cut(0, 1)

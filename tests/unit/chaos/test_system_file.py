@@ -46,7 +46,8 @@ def test_a_file_with_a_program(tmp_path: Path) -> None:
             "[system]\ncommand = \"sh -c 'exec java -jar $JAR'\"\n",
             "campaign.toml:5: `system.command`: neither the command nor env has {zk}: the program does not know",
         ),
-        (SYSTEM + 'ready = "znode:/my/{id"\n', "`system.ready`: '/my/{id' has a brace alone"),
+        (SYSTEM + 'ready = "znode:/my/{id"\n', "`system.ready`: {id has no closing brace"),
+        (SYSTEM + 'ready = "znode:/my/id}"\n', "`system.ready`: '/my/id}' has a brace alone"),
         (
             SYSTEM.replace("{zk}", "{zookeeper}"),
             "campaign.toml:5: `system.command`: nothing is filled in for {zookeeper}\n  -> ",
@@ -55,6 +56,20 @@ def test_a_file_with_a_program(tmp_path: Path) -> None:
         (SYSTEM + 'ready = "znode"\n', "`system.ready`: 'znode' is no readiness\n  -> write 'znode:/a/path'"),
         (SYSTEM + 'ready = "znode:x"\n', "`system.ready`: 'x' is no path of a znode"),
         (SYSTEM + 'ready = "port:80"\n', "`system.ready`: 'port:80' is no readiness\n  -> write 'port'"),
+        (
+            SYSTEM + 'ready = "port"\n',
+            "`system.ready`: neither the command nor env has {port} or {peers}: the program does not know where to listen",
+        ),
+        (SYSTEM.replace("{id}", "{id"), "`system.command`: {id has no closing brace\n  -> write {id}"),
+        (SYSTEM.replace("{id}", "n-{id.{zk}"), "{id has no closing brace"),
+        (SYSTEM + 'ready = "log:up {peer:1"\n', "`system.ready`: {peer:1 has no closing brace"),
+        *(
+            (
+                SYSTEM.replace("--id", f"{word} --id"),
+                f"`system.command`: no shell runs, so the program would get {word!r} as an argument\n  -> write sh -c",
+            )
+            for word in ("|", "||", "&&", ";", "&", ">", ">>out.log", "2>&1", "2>/dev/null", "<in")
+        ),
         (SYSTEM + 'stop_signal = "SIGKILL"\n', "`system.stop_signal`: 'SIGKILL' is not known"),
         (SYSTEM + 'directory = "/no/such"\n', "`system.directory`: there is no directory /no/such"),
         (SYSTEM + "[cluster]\nlog_dirs = 2\n", "campaign.toml:7: `cluster.log_dirs`: [system] has programs of yours"),
@@ -113,6 +128,14 @@ def test_a_program_that_is_told_of_others_has_links_to_them(tmp_path: Path, plac
 def test_braces_of_the_program_itself_are_left_alone(tmp_path: Path) -> None:
     command = f"[system]\ncommand = '''{sys.executable} '{{\"a\": {{1}}}}' ${{HOME}} {{{{id}}}} {{zk}}'''\n"
     assert loaded(tmp_path, command).program is not None
+    filters = f"[system]\ncommand = '{sys.executable} \"{{port: 9}}\" {{id}} {{zk}}'\n"
+    assert loaded(tmp_path, filters).program is not None
+
+
+def test_what_is_quoted_is_meant_for_the_program(tmp_path: Path) -> None:
+    words = "-d ';' -e \"> 5\" a\\>b \\| {zk}"
+    program = loaded(tmp_path, f"[system]\ncommand = '''{sys.executable} {words}'''\n").program
+    assert program is not None and program.command[1:] == ("-d", ";", "-e", "> 5", "a>b", "|", "{zk}")
 
 
 def test_a_jar_that_is_not_built_is_told_before_anything_starts(tmp_path: Path) -> None:
