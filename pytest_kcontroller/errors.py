@@ -81,11 +81,13 @@ class StartError(EnvironmentFailure):
         by_hand = f"start it by hand: {command}" if command else ""
         advice = "; ".join(filter(None, (hint, by_hand)))
         rest = [] if more_log is None else _last_lines(more_log, most=10)
-        super().__init__(
-            f"{name} did not start: {phase} (after {seconds:.1f} s)",
-            hint=f"{advice}{advice and chr(10)}last lines of {log}:\n{_indented(_last_lines(log))}"
-            + (f"\nlast lines of {more_log}:\n{_indented(rest)}" if rest else ""),
-        )
+        what = f"{name} did not start: {phase} (after {seconds:.1f} s)"
+        printed = f"last lines of {log}:\n{_indented(_last_lines(log))}"
+        printed += f"\nlast lines of {more_log}:\n{_indented(rest)}" if rest else ""
+        if advice:
+            super().__init__(what, hint=f"{advice}\n{printed}")
+        else:  # what it printed is none
+            super().__init__(f"{what}\n{printed}")
         self.where = str(log)
 
 

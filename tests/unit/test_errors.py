@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from pytest_kcontroller import errors
@@ -20,6 +23,15 @@ from pytest_kcontroller import errors
 )
 def test_an_error_has_the_exit_status_of_whose_fault_it_is(kind: type[errors.KControllerError], status: int) -> None:
     assert kind.exit_status == status
+
+
+def test_what_a_process_has_printed_is_no_advice(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("no licence\n")
+    told: dict[str, Any] = {"phase": "it ended", "seconds": 1, "log": log}
+    said = str(errors.StartError("node 1", command="", **told))
+    assert said == f"node 1 did not start: it ended (after 1.0 s)\nlast lines of {log}:\n    no licence"
+    assert "\n  -> start it by hand: ./it\nlast lines" in str(errors.StartError("node 1", command="./it", **told))
 
 
 def test_an_environment_failure_can_be_caught_by_its_former_name() -> None:

@@ -20,7 +20,7 @@ from pytest_kcontroller.cluster.docker.contained_process import ContainedProcess
 from pytest_kcontroller.cluster.docker.containers import ContainerSpec
 from pytest_kcontroller.cluster.misuse import not_running
 from pytest_kcontroller.cluster.process.node import POLL_S, STOP_S, Child, NodeProcess, SupervisedNode
-from pytest_kcontroller.cluster.system.node import ProgramNode
+from pytest_kcontroller.cluster.system.node import NO_ZOOKEEPER, ProgramNode
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure
 
@@ -45,7 +45,7 @@ class InContainer(SupervisedNode):
         if self._last is not None:
             await self._last.stop()  # its address is free then
         self._last = await ContainedProcess.start(
-            f"node {self.node}", self._spec, log=self.log, output=self._output_log
+            f"node {self.node}", self._spec, log=self.log, output=self._output_log, by_hand=self._by_hand
         )
         return self._last
 
@@ -68,7 +68,7 @@ class InContainer(SupervisedNode):
 
     @property
     def _by_hand(self) -> str:
-        """Not without the network, which ends with the cluster."""
+        """A node of ours: not without the network, which ends with the cluster."""
         return ""
 
     @property
@@ -164,7 +164,13 @@ class ContainedProgram(InContainer, ProgramNode):
     def _spec(self) -> ContainerSpec:
         own = {str(self._work): str(self._work)}
         directory = self._program.directory
-        return replace(super()._spec, image=self._program.image, init=True, volumes=own, directory=directory)
+        image = self._program.image
+        spec = replace(super()._spec, image=image, named_by="`image` of the program")
+        return replace(spec, init=True, volumes=own, directory=directory)
+
+    @property
+    def _by_hand(self) -> str:
+        return f"{replace(self._spec, environment=self._shown_environment).by_hand}{NO_ZOOKEEPER}"
 
     @property
     def _output_log(self) -> Path:

@@ -18,7 +18,7 @@ from pytest_kcontroller.cluster.docker.contained_process import ContainedProcess
 from pytest_kcontroller.cluster.docker.containers import ContainerSpec
 from pytest_kcontroller.cluster.docker.network import Network
 from pytest_kcontroller.cluster.process.links import Link, Links
-from pytest_kcontroller.cluster.process.proxy_choice import CHOICE, URL, Choice, chosen
+from pytest_kcontroller.cluster.process.proxy_choice import CHOICE, OPTION, URL, Choice, chosen
 from pytest_kcontroller.cluster.process.proxy_server import answering
 from pytest_kcontroller.cluster.process.session_relays import MODULE
 from pytest_kcontroller.cluster.process.toxiproxy_client import ToxiproxyClient
@@ -107,7 +107,11 @@ class Room:
             "command": (*OWN_PYTHON, TOXIPROXY, "--host", EVERYWHERE, "--port", str(API_PORT)),
         }
         if choice.kind == "container":
-            server = {"image": choice.what, "command": ("-host", EVERYWHERE, "-port", str(API_PORT))}
+            server = {
+                "image": choice.what,
+                "named_by": OPTION,
+                "command": ("-host", EVERYWHERE, "-port", str(API_PORT)),
+            }
         spec = self.spec(
             "proxies",
             PROXIES,

@@ -24,8 +24,11 @@ class ContainedProcess:
         self._contained = contained
 
     @classmethod
-    async def start(cls, what: str, spec: ContainerSpec, *, log: Path, output: Path | None = None) -> Self:
-        """Returns when it runs, or has ended already. Raises StartError: the engine refuses."""
+    async def start(
+        cls, what: str, spec: ContainerSpec, *, log: Path, output: Path | None = None, by_hand: str | None = None
+    ) -> Self:
+        """Returns when it runs, or has ended already. `by_hand`: what is said of how a person starts it, instead of the
+        spec's. Raises StartError: the engine refuses."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         contained = await Contained.start(spec, log=log, output=output)
@@ -40,7 +43,8 @@ class ContainedProcess:
                     return cls(contained)
                 phase, hint = contained.error
             seconds = loop.time() - began
-            raise StartError(what, phase=phase, seconds=seconds, log=log, command=spec.by_hand, hint=hint)
+            by_hand = spec.by_hand if by_hand is None else by_hand
+            raise StartError(what, phase=phase, seconds=seconds, log=log, command=by_hand, hint=hint)
         except BaseException:
             await contained.stop()
             raise

@@ -36,7 +36,7 @@ def main() -> int:
     try:
         report_to(status, phase="looking for a Docker engine")
         with engine() as client:
-            get_image(client, spec.image, status)
+            get_image(client, spec, status)
             if owner_is_silent(owner):
                 run(client, spec, owner, status)
     except (EnvironmentFailure, UsageError) as failed:
@@ -46,9 +46,10 @@ def main() -> int:
     return leave(owner, spec)
 
 
-def get_image(client: Any, image: str, status: int) -> None:
+def get_image(client: Any, spec: ContainerSpec, status: int) -> None:
     from docker.errors import APIError, ImageNotFound
 
+    image = spec.image
     try:
         client.images.get(image)
         return
@@ -57,10 +58,10 @@ def get_image(client: Any, image: str, status: int) -> None:
     try:
         client.images.pull(image)
     except APIError as refused:
+        another = f", or name another image ({spec.named_by})" if spec.named_by else ""
         raise EnvironmentFailure(
             f"the image {image} is not here and cannot be pulled: {refused.explanation}",
-            hint=f"try `docker pull {image}`, or name another image (--kc-zookeeper-image, --kc-toxiproxy, `image` of a "
-            "program)",
+            hint=f"try `docker pull {image}`{another}",
         ) from None
 
 

@@ -38,10 +38,11 @@ class ContainerSpec:
     there, a file system of DISK_MB in memory, which is made if it is not there, is empty again when no container runs that
     has it, and goes with the last of these; `cleanup`: directories to remove if the owner dies; `command`: in place of the
     image's own; `user`: UID:GID, which `volumes` belong to already; `init`: its first process is the engine's, which passes
-    signals on."""
+    signals on; `named_by`: what a person says to have another image, if anything."""
 
     name: str
     image: str
+    named_by: str = ""
     port: int = 0
     published: int | None = None
     more_ports: tuple[int, ...] = ()
@@ -59,14 +60,14 @@ class ContainerSpec:
 
     @property
     def by_hand(self) -> str:
-        """The same in a shell."""
+        """The same in a shell, but for a network of ours: that is gone when somebody reads this."""
         words = ["docker", "run", "--rm"]
         if self.host_network:
             words += ["--network", "host"]
         elif self.port:
             words += ["--publish", f"127.0.0.1:{self.published or ''}:{self.port}"]
-        words += ["--network", self.network, "--ip", self.ip] if self.network else []
         words += ["--user", self.user] if self.user else []
+        words += ["--workdir", self.directory] if self.directory else []
         words += [word for key, value in self.environment.items() for word in ("--env", f"{key}={value}")]
         return shlex.join([*words, self.image, *self.command])
 

@@ -21,6 +21,8 @@ from pytest_kcontroller.errors import UsageError
 
 CHOICE = "KCONTROLLER_TOXIPROXY"
 URL = "KCONTROLLER_TOXIPROXY_URL"
+OPTION = f"--kc-toxiproxy or ${CHOICE}"
+"""What a person says."""
 BINARY = "toxiproxy-server"
 IMAGE = "shopify/toxiproxy"
 

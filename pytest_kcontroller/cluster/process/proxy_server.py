@@ -23,7 +23,7 @@ from pytest_kcontroller.cluster.children.patience import Patience
 from pytest_kcontroller.cluster.children.processes import Supervised, session_id
 from pytest_kcontroller.cluster.docker.contained_process import ContainedProcess
 from pytest_kcontroller.cluster.docker.containers import ContainerSpec
-from pytest_kcontroller.cluster.process.proxy_choice import BINARY, Choice, chosen, parse_choice
+from pytest_kcontroller.cluster.process.proxy_choice import BINARY, OPTION, Choice, chosen, parse_choice
 from pytest_kcontroller.cluster.process.toxiproxy_client import ToxiproxyClient
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure, MissingExtraError, StartError
@@ -109,6 +109,7 @@ async def _start_container(image: str, log: Path) -> tuple[Serving, str]:
     spec = ContainerSpec(
         name=f"kcontroller-toxiproxy-{session_id()}-{secrets.token_hex(4)}",
         image=image,
+        named_by=OPTION,
         port=port,
         host_network=True,
         command=("-host", "127.0.0.1", "-port", str(port)),

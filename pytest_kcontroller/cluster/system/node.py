@@ -22,6 +22,8 @@ from pytest_kcontroller.errors import EnvironmentFailure
 KILL_S = 10.0
 DEFAULTS: Mapping[str, str] = {"PYTHONUNBUFFERED": "1"}
 """What a program prints into a file is there at once; other languages' are told by their authors."""
+NO_ZOOKEEPER = "  # its ZooKeeper has ended with it: put the address of one of yours, as `kcontroller up` says it"
+"""Behind what a person is to type."""
 
 
 class ProgramNode(SupervisedNode):
@@ -101,12 +103,20 @@ class ProgramNode(SupervisedNode):
         return f"; not ready within {limit}: give it more with ready_s, or on a slow machine with {VARIABLE}=3"
 
     @property
+    def _shown_environment(self) -> Mapping[str, str]:
+        """What it is told of this cluster; what else is in it may be a secret, and is dots."""
+        told = self._program.env.items()
+        return {name: self.filled(text) if self.filled(text) != text else "..." for name, text in told}
+
+    @property
     def _by_hand(self) -> str:
-        return f"cd {shlex.quote(str(self._program.cwd))} && {super()._by_hand}"
+        variables = [f"{name}={shlex.quote(value)}" for name, value in self._shown_environment.items()]
+        words = " ".join([*variables, super()._by_hand])
+        return f"cd {shlex.quote(str(self._program.cwd))} && {words}{NO_ZOOKEEPER}"
 
     @property
     def _way_out(self) -> str:
-        return self._program.unexpanded
+        return self._program.unexpanded or self._program.astray
 
     async def _observe_end(self, process: Child) -> None:
         status, name = await process.wait(), self._name

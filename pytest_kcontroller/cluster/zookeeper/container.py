@@ -59,6 +59,7 @@ class ContainerZooKeeper(ZooKeeper):
         self._spec = ContainerSpec(
             name="",
             image=image,
+            named_by="--kc-zookeeper-image; of kcontroller --zookeeper-image",
             port=port,
             host_network=self._port is not None,
             network="" if place is None else place.network,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,8 +20,10 @@ from pytest_kcontroller import KSystems
 from pytest_kcontroller.cluster.children.processes import session_id
 from pytest_kcontroller.cluster.contained.image import BASE_VARIABLE, base, image_name, node_image
 from pytest_kcontroller.cluster.docker.containers import SESSION_LABEL, engine
+from pytest_kcontroller.errors import StartError
 from pytest_kcontroller.model.history import FaultAsked, ProcessExited
 from tests.integration.chaos.test_campaign_run import campaign, only_run, verdicts
+from tests.integration.cluster.test_container_zookeeper import NO_IMAGE
 from tests.integration.system.test_peers import TALK, assert_links_are_hit_and_seen
 from tests.integration.system.test_system_campaign import ELECT, believed_by_both_us
 
@@ -124,6 +127,18 @@ def test_faults_hit_containers_of_another_image(image: str, in_containers: str, 
     exited, *_ = history.of(ProcessExited)
     assert exited["status"] == -15, "it has no word for SIGTERM, and had it all the same, though it is alone there"
     assert any(event["type"] == "close-session" for event in history.of(ZkTxn))
+
+
+def test_one_that_does_not_start_is_told_with_what_a_person_can_type(kc_system: KSystems, image: str) -> None:
+    with pytest.raises(StartError) as ended:
+        kc_system(["-c", "raise SystemExit('no licence')"], image=image, env={"ZK": "{zk}", "TOKEN": "s3"}, nodes=1)
+    by_hand = rf"start it by hand: docker run --rm --user \S+ .*--env ZK=\S+:\d+ .*--env TOKEN=\.\.\. .*{image} -c .*"
+    assert re.search(rf"{by_hand}# its ZooKeeper has ended with it(.|\n)*no licence", str(ended.value))
+    with pytest.raises(StartError) as missing:
+        kc_system("{zk}", image=NO_IMAGE, nodes=1)
+    assert f"-> try `docker pull {NO_IMAGE}`, or name another image (`image` of the program)" in str(missing.value)
+    for failed in (ended, missing):
+        assert "--network" not in str(failed.value), "it is gone by now"
 
 
 def test_a_base_that_was_built_anew_has_another_image(in_containers: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,24 @@ from pytest_kcontroller.cluster.system.output import Output
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.runtime.real import RunStart
 
+
+def test_how_it_is_started_by_hand_has_what_it_was_told_and_no_secret(tmp_path: Path) -> None:
+    program = program_of(
+        [sys.executable, "servce.py", "{id}"], env={"ZK": "{zk}", "TOKEN": "s3cret"}, directory=str(tmp_path)
+    )
+    output = Output(tmp_path, RunStart.now(), print)
+    node = ProgramNode(0, program, {"zk": "127.1.1.250:99", "id": 0}, tmp_path, tmp_path / "w", lambda *_: None, output)
+    said = str(node.start_error("it ended with status 2", 1.0))
+    output.stop()
+    assert (
+        f"cd {tmp_path} && ZK=127.1.1.250:99 TOKEN=... {sys.executable} servce.py 0  # its ZooKeeper has ended" in said
+    )
+    assert (
+        f"-> there is no 'servce.py' in {tmp_path}, where it is started: another place is named with `directory`"
+        in said
+    )
+
+
 ENDS_IN_ITS_OWN_WAY = """
 import signal, sys
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
