@@ -32,6 +32,9 @@ SESSION = re.compile(r"[0-9]+-[0-9]+")
 FORK_S = 60.0
 """After so long a fork server is given up, which has yet to import all on a busy machine."""
 
+GIVEN_UP_S = 10.0
+"""So long the end of a loop waits for a process whose start was given up."""
+
 EXITING = 0x4
 """Linux's flag of a process that is ending (PF_EXITING)."""
 
@@ -230,11 +233,18 @@ def _give_up(owner_pipe: int, reader: asyncio.StreamReader, reap: Callable[[], A
     with contextlib.suppress(BrokenPipeError):  # it has ended
         os.write(owner_pipe, b"k")
 
+    async def end() -> None:
+        await reader.read()
+        if reap is not None:
+            await reap()
+
     async def ended() -> None:
         try:
-            await reader.read()
-            if reap is not None:
-                await reap()
+            await end()
+        except asyncio.CancelledError:  # the loop ends, and waits for us: a process without it would be nobody's
+            async with asyncio.timeout(scaled(GIVEN_UP_S)):
+                await end()
+            raise
         finally:
             os.close(owner_pipe)
 

@@ -258,20 +258,31 @@ async def test_an_ended_child_removes_nothing_and_carries_the_session(tmp_path: 
 @asyncio_run
 async def test_a_start_that_is_given_up_ends_it_and_leaves_what_others_use(tmp_path: Path) -> None:
     """Its owner lives, and so does the cluster whose directory is removed only when the owner dies."""
-    (used := tmp_path / "used").mkdir()
+    await give_up(tmp_path)
+    await until("all of it has ended", lambda: not given_up())
+    await asyncio.gather(*processes._given_up)
+    assert (tmp_path / "used").exists()
 
-    def mine() -> bool:
-        return any(each.session == session_id() and "sleep 604" in each.command for each in leftovers())
 
-    start = Supervised.start("given up", ["sleep", "604"], log=tmp_path / "log", cleanup=[used])
+def test_a_loop_ends_after_the_starts_that_were_given_up(tmp_path: Path) -> None:
+    """Whom nobody waits for, nobody reaps; and the end of its pipe would say that its owner has died."""
+    asyncio.run(give_up(tmp_path))
+    assert not given_up()
+    assert (tmp_path / "used").exists()
+
+
+async def give_up(folder: Path) -> None:
+    (used := folder / "used").mkdir()
+    start = Supervised.start("given up", ["sleep", "604"], log=folder / "log", cleanup=[used])
     starting = asyncio.create_task(start)
-    await until("its supervisor runs", mine)
+    await until("its supervisor runs", given_up)
     starting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await starting
-    await until("all of it has ended", lambda: not mine())
-    await asyncio.gather(*processes._given_up)
-    assert used.exists()
+
+
+def given_up() -> bool:
+    return any(each.session == session_id() and "sleep 604" in each.command for each in leftovers())
 
 
 PTRACE_SEIZE = 0x4206
