@@ -106,7 +106,8 @@ def spark_session(
                     tell("keeping what Spark has loaded: later reports take less time")
                 whole = True
             finally:
-                ended = _stop(spark, END_S + (classes.writing_s if whole else 0.0))
+                # A JVM that is to write its classes does so however it is ended: after a failure nobody waits for that.
+                ended = _stop(spark, END_S + classes.writing_s if whole or not classes.writing_s else 0.0)
         if ended:
             classes.keep()
 
