@@ -178,7 +178,7 @@ async def no_zookeeper(on: Injection) -> Evidence:
 
 async def silence_us(clock: Clock, unanswered: Callable[[int], Awaitable[bool]]) -> int:
     """Waits until a look finds no answer in the time it is given; how long that was. Where we were kept from running
-    meanwhile, so was whoever answers: then it has more time, on a look of its own."""
+    meanwhile, so was whoever answers: then the next look has much more time, and is the last."""
     limit_us = PROBE_US
     while True:
         before_s = withheld_s()
@@ -186,10 +186,10 @@ async def silence_us(clock: Clock, unanswered: Callable[[int], Awaitable[bool]])
             limit_us = PROBE_US
             await clock.sleep_us(RETRY_US)
             continue
-        needed_us = min(PROBE_US + round(ON_ITS_WAY * (withheld_s() - before_s) * 1e6), LONGEST_PROBE_US)
-        if limit_us >= needed_us:
+        late_us = ON_ITS_WAY * (withheld_s() - before_s) * 1e6
+        if late_us <= PROBE_US / 2 or limit_us == LONGEST_PROBE_US:
             return limit_us
-        limit_us = needed_us
+        limit_us = LONGEST_PROBE_US
 
 
 def must_have(pairs: list[Pair]) -> list[Pair]:

@@ -17,7 +17,7 @@ from kcontroller_chaos.faults._links import LONGEST_PROBE_US, PROBE_US, silence_
 from pytest_kcontroller.cluster.timing import unscaled
 from pytest_kcontroller.runtime.real import RealClock, RunStart
 
-BUSY_S = 0.05
+BUSY_S = 0.1
 """Of a core, in each look."""
 
 
@@ -57,9 +57,7 @@ def looks_until_silent(*answers: bool) -> list[int]:
 )
 def test_a_look_lasts_longer_where_we_have_no_core_ourselves() -> None:
     with on_a_core_that_another_wants():
-        first, second, *more = looks_until_silent()
-        assert PROBE_US == first < second
-        assert all(limit <= LONGEST_PROBE_US for limit in (second, *more))
+        assert looks_until_silent() == [PROBE_US, LONGEST_PROBE_US]
 
 
 def test_simulated_time_knows_no_busy_machine() -> None:
