@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from pytest_kcontroller.seams import (
@@ -96,3 +98,16 @@ def test_a_replacement_that_changes_nothing_this_time_is_not_counted() -> None:
     with installed(Mutant("m", "d", "s", (("test-seams.double", never_above_ten),))):
         assert (double(2), counts()) == (4, {})
         assert (double(7), counts()) == (10, {"test-seams.double": 1})
+
+
+def test_a_module_that_is_imported_once_more_has_the_same_seams() -> None:
+    """pytest's `pytester` forgets what a test's own run has imported, and the next run imports it again."""
+
+    def once_more() -> Callable[[], int]:
+        @seam("test-seams.again")
+        def step() -> int:
+            return 1
+
+        return step
+
+    assert (once_more()(), once_more()()) == (1, 1)
