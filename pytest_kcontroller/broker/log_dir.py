@@ -49,8 +49,9 @@ class LogDir:
     def __init__(self, name: str, disk: Disk, fail: Callable[[LogDir, str, OSError], None]) -> None:
         """`fail` is told of that error, and in which file it was."""
         self.name = name
-        self.partitions: dict[TopicPartition, None] = {}
-        """In the order in which they came."""
+        self.partitions: dict[TopicPartition, str] = {}
+        """In the order in which they came, each with its line in the checkpoint: that is written as a whole whenever one
+        comes or goes."""
         self.failed = False
         self._disk, self._fail = disk, fail
 
@@ -74,10 +75,14 @@ class LogDir:
         return f"{self.name}/{name}" if self.name else name
 
     def load(self) -> None:
-        self.partitions = dict.fromkeys(checkpointed(self.read(CHECKPOINT) or b""))
+        for tp in checkpointed(self.read(CHECKPOINT) or b""):
+            self.add(tp)
+
+    def add(self, tp: TopicPartition) -> None:
+        self.partitions[tp] = f"{tp.topic} {tp.partition} 0\n"
 
     def save(self) -> None:
-        lines = [f"{tp.topic} {tp.partition} 0\n" for tp in self.partitions]
+        lines = self.partitions.values()
         self.write(CHECKPOINT, f"{VERSION}\n{len(lines)}\n{''.join(lines)}".encode())
 
 
@@ -115,7 +120,7 @@ class LogDirs:
         self._ensure_one_lives()
         while missing := self._missing(wanted):
             for tp in missing:
-                min(self.live, key=lambda each: len(each.partitions)).partitions[tp] = None
+                min(self.live, key=lambda each: len(each.partitions)).add(tp)
             self._save_those_with(missing)
         return [tp for tp in wanted if self._of(tp) is None]
 

@@ -5,7 +5,7 @@ Source of the rules: kafka.server.metadata.ZkMetadataCache (3.9).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 
 from pytest_kcontroller.model.cluster import LEADER_DURING_DELETE, UNKNOWN_EPOCH, Address, Broker, TopicPartition
@@ -43,6 +43,7 @@ class MetadataCache:
         self._ids: dict[str, bytes] = {}
         self._names: dict[bytes, str] = {}
         """Topics and their ids as on the wire; one without an id is in neither."""
+        self._with_offline: dict[TopicPartition, None] = {}
         self._earlier: dict[str, None] = {}
         """Topics of which only those before have told."""
 
@@ -62,6 +63,11 @@ class MetadataCache:
         """A live broker; None: there is none, or nobody has said so."""
         entry = self._topics.get(tp.topic, {}).get(tp.partition)
         return entry.leader if entry is not None and self.live(entry.leader) else None
+
+    @property
+    def with_offline(self) -> Collection[TopicPartition]:
+        """The partitions with replicas that were said to be offline; in no order."""
+        return self._with_offline.keys()
 
     def online(self, tp: TopicPartition, leader_epoch: int, broker: int) -> bool | None:
         """Whether its replica there is so, as was said with this leader epoch or a later one; None: nothing was."""
@@ -95,7 +101,8 @@ class MetadataCache:
 
     def _forget(self, name: str) -> None:
         self._earlier.pop(name, None)
-        self._topics.pop(name, None)
+        for number in self._topics.pop(name, ()):
+            self._with_offline.pop(TopicPartition(name, number), None)
         self._names.pop(self._ids.pop(name, ZERO_TOPIC_ID), None)
 
     def _update(self, topic: UpdateMetadataTopicState) -> None:
@@ -106,10 +113,14 @@ class MetadataCache:
                 self._ids[name], self._names[topic_id] = topic_id, name
         known = self._topics.setdefault(name, {})
         for entry in topic.partition_states:
+            tp = TopicPartition(name, entry.partition_index)
+            self._with_offline.pop(tp, None)
             if entry.leader == LEADER_DURING_DELETE:
-                known.pop(entry.partition_index, None)
-            else:
-                known[entry.partition_index] = entry
+                known.pop(tp.partition, None)
+                continue
+            known[tp.partition] = entry
+            if entry.offline_replicas:
+                self._with_offline[tp] = None
         if not known:
             self._forget(name)
 

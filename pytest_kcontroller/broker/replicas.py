@@ -200,14 +200,17 @@ class Replicas:
 
     # --- the ISR of what we lead ---
 
-    def pending(self, live: Callable[[int], bool], online: Online | None = None) -> tuple[PendingIsr, ...]:
+    def pending(
+        self, live: Callable[[int], bool], online: Online | None = None, with_offline: Iterable[TopicPartition] = ()
+    ) -> tuple[PendingIsr, ...]:
         """What has to be asked now: what is unanswered as it was, and new ISRs with followers that are `live` again.
 
         Only assigned replicas are taken in; nobody is removed, since dead followers are the controller's business. With
-        `online`, who is said to be so is taken in alone, and whoever else lives and is said not to be is removed.
+        `online`, who is said to be so is taken in alone, and whoever else lives and is said not to be is removed: that can
+        be in the partitions `with_offline` replicas only.
         """
         asked: list[PendingIsr] = []
-        for tp in sorted(self._short if online is None else self._led):
+        for tp in sorted({**self._short, **{tp: None for tp in with_offline if tp in self._led}}):
             replica = self._hosted[tp]
             pending = replica.pending
             if pending is None and (pending := _changed(replica, live, online)) is not None:

@@ -56,7 +56,9 @@ class BrokerState:
         if not self.several_dirs:
             return self.replicas.pending(self.metadata.live)
         return self.replicas.pending(
-            self.metadata.live, lambda replica, broker: self.metadata.online(replica.tp, replica.leader_epoch, broker)
+            self.metadata.live,
+            lambda replica, broker: self.metadata.online(replica.tp, replica.leader_epoch, broker),
+            self.metadata.with_offline,
         )
 
     def admit(self, request: ControllerRequest) -> ErrorCode:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -267,6 +268,7 @@ def update(
     *,
     epoch: int = 1,
     broker_epoch: int = -1,
+    leader_epoch: int = 1,
     offline: tuple[int, ...] = (),
 ) -> UpdateMetadataRequest:
     endpoints = {
@@ -286,7 +288,7 @@ def update(
                         partition_index=tp.partition,
                         controller_epoch=1,
                         leader=leader,
-                        leader_epoch=1,
+                        leader_epoch=leader_epoch,
                         isr=(1,),
                         zk_version=1,
                         replicas=(1,),
@@ -378,7 +380,7 @@ def test_with_several_log_directories_who_is_in_sync_is_who_lives_and_is_said_to
     replicas, said = leading(isr=(1, 2)), dict[int, bool]()
 
     def asked(*live: int) -> list[tuple[int, ...]]:
-        return [item.isr for item in replicas.pending(live.__contains__, lambda _, broker: said.get(broker))]
+        return [item.isr for item in replicas.pending(live.__contains__, lambda _, broker: said.get(broker), [TP])]
 
     assert asked(1, 2, 3) == []  # nobody has said anything since the leader was elected
     said.update({1: False, 3: False})
@@ -398,3 +400,38 @@ def test_metadata_says_of_a_replica_whether_it_is_online_since_a_leader_epoch() 
     cache.update(update(1, (1, 2), {TP: 1}, offline=(2,)))
     assert [cache.online(TP, 1, broker) for broker in (1, 2)] == [True, False]
     assert cache.online(TP, 2, 1) is None
+
+
+def test_of_several_log_directories_too_only_what_may_have_changed_is_looked_at() -> None:
+    """Against a look at all that is led, after any requests and with any metadata."""
+    draw, replicas, cache = NamedRng(7).stream("replicas"), Replicas(US), MetadataCache()
+    tps = [TopicPartition(topic, number) for topic in ("a", "b") for number in (0, 1)]
+    left, looked = 0, dict[TopicPartition, None]()
+
+    def online(replica: Replica, broker: int) -> bool | None:
+        looked[replica.tp] = None
+        return cache.online(replica.tp, replica.leader_epoch, broker)
+
+    for epoch in range(3000):
+        isr = draw.choice(((1, 2), (1, 2, 3)))
+        if draw.random() < 0.3:
+            lead(replicas, tp=draw.choice(tps), leader_epoch=epoch, isr=isr, leader=draw.choice((1, 1, 2)))
+        else:
+            told = {tp: draw.choice((1, 1, 1, -2)) for tp in tps if draw.random() < 0.5}
+            offline = draw.choice(((), (), (2,), (2, 3)))
+            live = draw.choice(((1, 2), (1, 2, 3)))
+            cache.update(update(1, live, told, epoch=epoch // 100, leader_epoch=epoch, offline=offline))
+        said = [
+            TopicPartition(t, n) for t, parts in cache.topics.items() for n, p in parts.items() if p.offline_replicas
+        ]
+        assert sorted(cache.with_offline) == sorted(said)
+        expected = copy.deepcopy(replicas).pending(cache.live, online, tps)
+        looked.clear()
+        asked = replicas.pending(cache.live, online, cache.with_offline)
+        assert asked == expected
+        short = {replica.tp for replica in replicas.hosted if len(replica.isr) < 3}
+        assert looked.keys() <= short | {*said}
+        for pending in asked:
+            left += pending.tp not in short
+            replicas.complete(pending, altered(epoch, pending.isr, pending.leader_epoch))
+    assert left > 100
