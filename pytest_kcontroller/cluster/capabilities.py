@@ -172,11 +172,12 @@ class Disks(Protocol):
         ...
 
     def fail_log_dir(self, node: int, name: str) -> None:
-        """As fail_disk, of one of several. Raises EnvironmentFailure: it has failed already."""
+        """As fail_disk, of one of several. Raises UsageError: there is none of that name; EnvironmentFailure: it has failed
+        already."""
         ...
 
     def mend_log_dir(self, node: int, name: str) -> None:
-        """As mend_disk, which mends all of them."""
+        """As mend_disk, which mends all of them. Raises UsageError: there is none of that name."""
         ...
 
 

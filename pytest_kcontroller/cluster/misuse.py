@@ -25,3 +25,12 @@ def check_known(node: object, nodes: Sequence[int]) -> None:
     """Raises UsageError. True is no node 1, and neither is 1.0, although Python finds them equal."""
     if type(node) is not int or node not in nodes:
         raise unknown_node(node, nodes)
+
+
+def check_log_dir(node: int, name: object, names: Sequence[str]) -> None:
+    """Raises UsageError. `names` are those of the node's log directories."""
+    if len(names) == 1:
+        more = "fail its disk, or start the cluster with more `log_dirs`"
+        raise UsageError(f"node {node} has one log directory, which is its disk", hint=more)
+    if name not in names:
+        raise UsageError(f"node {node} has no log directory {name!r}; there are: {', '.join(names)}")

@@ -21,7 +21,7 @@ import psutil
 from pytest_kcontroller.broker.log_dir import CHECKPOINT, checkpointed, log_dir_names
 from pytest_kcontroller.cluster.children.patience import Patience
 from pytest_kcontroller.cluster.children.processes import Supervised, temporary_name
-from pytest_kcontroller.cluster.misuse import not_running, running_already
+from pytest_kcontroller.cluster.misuse import check_log_dir, not_running, running_already
 from pytest_kcontroller.cluster.process import failing
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure, StartError, UsageError
@@ -251,18 +251,20 @@ class SupervisedNode(ABC):
         failing.fail(self.data)
 
     def fail_log_dir(self, name: str) -> None:
-        """As fail_disk."""
+        """As fail_disk. Raises UsageError: there is none of that name."""
+        check_log_dir(self.node, name, self._log_dir_names)
         if name not in self.log_dirs:
             raise EnvironmentFailure(f"{name} of node {self.node} has failed already", where=str(self.data))
         failing.fail(self.data / name)
 
     def mend_log_dir(self, name: str) -> None:
+        check_log_dir(self.node, name, self._log_dir_names)
         failing.mend(self.data / name)
 
     def mend_disk(self) -> None:
         failing.mend(self.data)
         for name in self._log_dir_names:
-            self.mend_log_dir(name)
+            failing.mend(self.data / name)
 
     # --- signals
 

@@ -23,7 +23,7 @@ from pytest_kcontroller.cluster.capabilities import (
     NodeStatus,
 )
 from pytest_kcontroller.cluster.contract import ZOOKEEPER, LinkState, NodeSession
-from pytest_kcontroller.cluster.misuse import running_already, unknown_node
+from pytest_kcontroller.cluster.misuse import check_log_dir, running_already, unknown_node
 from pytest_kcontroller.cluster.observed import ClusterSettings, ObservedCluster
 from pytest_kcontroller.cluster.sim.node import SimNode
 from pytest_kcontroller.cluster.timing import stretched
@@ -259,12 +259,14 @@ class SimCluster(ObservedCluster):
         return {name: [str(tp) for tp in checkpointed(data)] for name, data in kept.items()}
 
     def fail_log_dir(self, node: int, name: str) -> None:
+        check_log_dir(node, name, log_dir_names(self.log_dirs))
         disk = self._world.disk(self._node(node).machine)
         if disk.has_failed(name):
             raise EnvironmentFailure(f"{name} of node {node} has failed already")
         disk.fail_directory(name)
 
     def mend_log_dir(self, node: int, name: str) -> None:
+        check_log_dir(node, name, log_dir_names(self.log_dirs))
         self._world.disk(self._node(node).machine).mend_directory(name)
 
     async def fill_disk(self, node: int) -> None:
