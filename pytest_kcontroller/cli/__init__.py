@@ -15,12 +15,13 @@ import pkgutil
 import sys
 import traceback
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from types import ModuleType
 
 from pytest_kcontroller import __version__
 from pytest_kcontroller.cli._json import only_json
 from pytest_kcontroller.cli._signals import terminated_as_interrupted
+from pytest_kcontroller.cli._streams import leave, open_closed
 from pytest_kcontroller.errors import EnvironmentFailure, KControllerError, UsageError
 from pytest_kcontroller.model.text import printable_lines, shown
 
@@ -49,36 +50,42 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     The statuses are listed in errors.py; a Ctrl-C is 130. KCONTROLLER_DEBUG=1 shows the traceback of an internal error.
     """
+    open_closed()
     _take_any_text()
     try:
-        commands = _commands()
-        args = _parser(commands).parse_args(argv)
-        try:
-            with terminated_as_interrupted(), only_json() if getattr(args, "json", False) else nullcontext():
-                status: int = commands[args.command].run(args)
-        except SystemExit as left:  # code of others that we ran: its word must not pass for ours
-            raise UsageError(
-                f"a plugin ended the process (sys.exit({left.code!r}))", hint="mend or leave out the plugin"
-            ) from None
+        return _run(argv)
     except KControllerError as error:
-        print(f"kcontroller: {printable_lines(str(error))}", file=sys.stderr)
+        _say(printable_lines(str(error)))
         return error.exit_status
     except KeyboardInterrupt:
-        print("kcontroller: interrupted", file=sys.stderr)
+        _say("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output has left (`| head`): nothing more can be said, not even at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        leave(sys.stdout)
         return BROKEN_PIPE
     except OSError as full:
         if full.errno != errno.ENOSPC:
             return _internal(full)
-        print(f"kcontroller: nothing more can be written: {full}", file=sys.stderr)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _say(f"nothing more can be written: {full}")
+        leave(sys.stdout)
         return EnvironmentFailure.exit_status
-    except Exception as bug:  # noqa: BLE001 - the last place where one can be turned into a sentence
+    except SystemExit:  # argparse's own, whose message is out
+        raise
+    except BaseException as bug:  # noqa: BLE001 - the last place where one can be turned into a sentence
         return _internal(bug)
-    return status
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    commands = _commands()
+    args = _parser(commands).parse_args(argv)
+    try:
+        with terminated_as_interrupted(), only_json() if getattr(args, "json", False) else nullcontext():
+            status: int = commands[args.command].run(args)
+            return status
+    except SystemExit as left:  # code of others that we ran: its word must not pass for ours
+        raise UsageError(
+            f"a plugin ended the process (sys.exit({left.code!r}))", hint="mend or leave out the plugin"
+        ) from None
 
 
 def exit_status_of(failed: BaseException) -> int:
@@ -87,19 +94,26 @@ def exit_status_of(failed: BaseException) -> int:
         return failed.exit_status
     if isinstance(failed, KeyboardInterrupt):
         return INTERRUPTED
+    if isinstance(failed, SystemExit):
+        return UsageError.exit_status
     full = isinstance(failed, OSError) and failed.errno == errno.ENOSPC
     return EnvironmentFailure.exit_status if full else INTERNAL_ERROR
 
 
-def _internal(bug: Exception) -> int:
+def _internal(bug: BaseException) -> int:
     if os.environ.get("KCONTROLLER_DEBUG") == "1":
         traceback.print_exception(bug)
-    print(
-        f"kcontroller: internal error: {type(bug).__name__}: {shown(bug, str)}\n"
-        "  -> please report it as a bug, with the output of the same command under KCONTROLLER_DEBUG=1",
-        file=sys.stderr,
+    _say(
+        f"internal error: {type(bug).__name__}: {shown(bug, str)}\n"
+        "  -> please report it as a bug, with the output of the same command under KCONTROLLER_DEBUG=1"
     )
     return INTERNAL_ERROR
+
+
+def _say(text: str) -> None:
+    """On stderr. That nobody reads it must not change the exit status."""
+    with suppress(OSError):
+        print(f"kcontroller: {text}", file=sys.stderr)
 
 
 def _take_any_text() -> None:

@@ -23,10 +23,15 @@ def only_json() -> Iterator[None]:
         _stdout.reset(token)
 
 
+def stdout() -> TextIO:
+    """The command's own, also where what is printed goes to stderr."""
+    return _stdout.get() or sys.stdout
+
+
 def print_json(value: Any) -> None:
-    print(json.dumps(value, indent=2), file=_stdout.get() or sys.stdout)
+    print(json.dumps(value, indent=2), file=stdout())
 
 
 def print_json_line(value: Any) -> None:
     """One of many: a line that a reader gets at once."""
-    print(json.dumps(value), file=_stdout.get() or sys.stdout, flush=True)
+    print(json.dumps(value), file=stdout(), flush=True)

@@ -98,6 +98,6 @@ def documented(print_document: Callable[[int], None]) -> Iterator[None]:
         yield
     except BrokenPipeError:
         raise
-    except (Exception, KeyboardInterrupt) as failed:
+    except BaseException as failed:
         print_document(exit_status_of(failed))
         raise

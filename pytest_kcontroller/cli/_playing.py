@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 from pytest_kcontroller.cli._colour import paint
 from pytest_kcontroller.cli._results import Cause, Planned, Played, again, counts, in_common, line_of, verdict_of, why
 from pytest_kcontroller.cli._signals import run_until_terminated
+from pytest_kcontroller.cli._streams import leave
 from pytest_kcontroller.errors import KControllerError
 from pytest_kcontroller.model.text import LONGEST, printable, printable_lines
 
@@ -167,7 +168,7 @@ class Screen:
         try:
             print(f"{CLEAR if self._live else ''}{line}", file=self._stream, flush=True)
         except BrokenPipeError:  # who read it has left: the runs, and the exit status, go on
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+            leave(self._stream)
 
     def painted(self, text: str, verdict: str) -> str:
         return paint(text, verdict, self._stream)

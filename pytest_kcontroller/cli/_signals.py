@@ -21,7 +21,7 @@ NUMBERS = (signal.SIGINT, signal.SIGTERM)
 
 
 async def until_terminated(work: Coroutine[Any, Any, T], heard: Callable[[], object] = lambda: None) -> T:
-    """Runs `work` to its end, or cancels it at the first signal, once `heard` was called; further ones change nothing.
+    """Runs `work` to its end, or cancels it at the first signal and calls `heard`; further ones change nothing.
 
     A loop that does not take its turn is freed: KeyboardInterrupt is raised in whatever holds it up.
     """
@@ -78,8 +78,8 @@ class _Stop:
         self._taken = True
         if not self._asked:
             self._asked = True
+            self._task.cancel()  # first: whatever `heard` raises, this is the only time
             self._heard()
-            self._task.cancel()
 
     def _free(self) -> None:
         """In a thread of its own: a further signal lets the handler raise, out of a sleep too."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -93,7 +94,8 @@ async def until_asked(settings: ClusterSettings, directory: Path, topics: list[T
     """SIGTERM, which other programs send, does what Ctrl-C does. Once: a second one must not stop the stopping."""
 
     def stopping() -> None:
-        print("stopping ...", flush=True)
+        with contextlib.suppress(OSError):  # who read what is said may have left
+            print("stopping ...", flush=True)
 
     await until_terminated(play(settings, directory, topics, say=say), stopping)
 

@@ -67,6 +67,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     import asyncio
 
+    from pytest_kcontroller.cli._json import stdout
+    from pytest_kcontroller.cli._streams import leave
     from pytest_kcontroller.cli._watch import sayer, until_asked
     from pytest_kcontroller.cluster.observed import ClusterSettings
     from pytest_kcontroller.cluster.zookeeper.source import check_zookeeper, image_of
@@ -100,7 +102,10 @@ def run(args: argparse.Namespace) -> int:
                 print("kcontroller: what was written is removed; with --keep DIR it stays", file=sys.stderr)
             raise
     left = "nothing is left" if args.keep is None else f"histories and logs are in {args.keep}"
-    say(f"stopped; {left}", "stopped", kept=None if args.keep is None else str(args.keep))
+    try:
+        say(f"stopped; {left}", "stopped", kept=None if args.keep is None else str(args.keep))
+    except BrokenPipeError:  # who read it has left: that it was asked to stop is what the status says all the same
+        leave(stdout())
     return INTERRUPTED
 
 

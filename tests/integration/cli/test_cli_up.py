@@ -114,6 +114,19 @@ def test_other_signals_leave_nothing_either(number: signal.Signals, tmp_path: Pa
     assert [*tmp_path.iterdir(), *outside(cluster)] == []
 
 
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_it_can_be_stopped_when_nobody_reads_it_any_more(form: str, tmp_path: Path) -> None:
+    with up(tmp_path, "--nodes", "1", *(["--json"] if form == "json" else [])) as cluster:
+        cluster.until(r'"event": "up"' if form == "json" else r"^  node 0")
+        children = psutil.Process(cluster.process.pid).children(recursive=True)
+        assert cluster.process.stdout is not None
+        cluster.process.stdout.close()  # of stderr too, which goes there
+        cluster.process.send_signal(signal.SIGINT)
+        assert cluster.process.wait(scaled(60)) == 130
+    assert not psutil.wait_procs(children, timeout=scaled(15))[1]
+    assert [*tmp_path.iterdir(), *outside(cluster)] == []
+
+
 def test_ctrl_c_while_it_starts_leaves_nothing(tmp_path: Path) -> None:
     with up(tmp_path) as cluster:
         cluster.until("starting ZooKeeper and 3 nodes")

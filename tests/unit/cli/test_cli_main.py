@@ -30,6 +30,8 @@ def _raises(error: BaseException) -> Callable[[Any], int]:
         (_raises(EnvironmentFailure("a port is taken")), 6, "a port is taken"),
         (_raises(KeyboardInterrupt()), 130, "interrupted"),
         (_raises(ZeroDivisionError("oops")), 3, "internal error: ZeroDivisionError: oops"),
+        (_raises(GeneratorExit("oops")), 3, "internal error: GeneratorExit: oops"),
+        (_raises(SystemExit(0)), 2, "a plugin ended the process (sys.exit(0))"),
     ],
 )
 def test_every_end_has_its_status(
