@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ from pytest_kcontroller.cli._output import Document, document, of_run
 from pytest_kcontroller.cli._plan import table
 from pytest_kcontroller.cli._results import Planned, arguments, line_of, run_line, why
 from pytest_kcontroller.cli._signals import run_until_terminated
-from pytest_kcontroller.errors import UsageError
+from pytest_kcontroller.errors import EnvironmentFailure, UsageError
 from pytest_kcontroller.runtime.real import RealClock, RunStart
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Shrink:
     wanted: str
     """The invariant that must be violated."""
     output: Path
+    """See `reserved`."""
     plays: int
     max_runs: int
     max_seconds: float | None
@@ -77,6 +79,28 @@ class Player:
             return found.verdict, found.violated
         self.last = run_until_terminated(run_once(self._campaign, seed, self._options, schedule))
         return self.last.verdict, outcome(self.last.details or {"overall": self.last.verdict})[1:]
+
+
+@contextlib.contextmanager
+def reserved(plan: Shrink) -> Iterator[None]:
+    """The plan's file is there, empty, from the beginning: what cannot be written is said before all is played, and no file
+    of somebody else's is in its place in the end. It stays if the plan is written. Raises UsageError."""
+    try:
+        plan.output.open("x").close()
+    except FileExistsError:
+        raise UsageError("is there already", where=str(plan.output), hint="name another file with -o") from None
+    except FileNotFoundError:
+        hint = "make it, or name another with -o"
+        raise UsageError("there is no such directory", where=str(plan.output.parent), hint=hint) from None
+    except OSError as refused:
+        hint = "name another file with -o"
+        raise UsageError(f"cannot be written: {refused.strerror}", where=str(plan.output), hint=hint) from None
+    try:
+        yield
+    finally:
+        if plan.written is None:
+            with contextlib.suppress(OSError):  # what went wrong is told already
+                plan.output.unlink()
 
 
 def shrink(plan: Shrink) -> int:
@@ -149,12 +173,17 @@ def _keep(plan: Shrink, left: Schedule) -> None:
 
 
 def _write(plan: Shrink, left: Schedule) -> None:
-    """With a seed that violates it, or not at all."""
+    """With a seed that violates it, or not at all: until that is known, nobody knows whether it violates anything."""
     planned, output = plan.planned, plan.output
 
     def write(seed: int) -> None:
         about = f"What is left of {planned.name} by `kcontroller shrink`: it violates {plan.wanted}."
-        output.write_text(campaign_text(planned.campaign, left.actions, seed, about), encoding="utf-8")
+        text = campaign_text(planned.campaign, left.actions, seed, about)
+        try:
+            output.write_text(text, encoding="utf-8")
+        except OSError as failed:
+            kept = "" if plan.kept is None else f"what is left is the run {plan.kept.path}, which replays"
+            raise EnvironmentFailure(f"cannot be written: {failed.strerror}", where=str(output), hint=kept) from None
 
     seeds = [planned.seed, *(seed for seed in range(1, SEEDS + 1) if seed != planned.seed and plan.simulated)]
     try:
@@ -162,17 +191,12 @@ def _write(plan: Shrink, left: Schedule) -> None:
         campaign = load_campaign(output, planned.campaign.catalogue)
         seed = violating_seed(Player(campaign, plan.options), plan.wanted, seeds, plan.plays)
     except UsageError as cannot:  # what only a generator can do
-        output.unlink(missing_ok=True)
         plan.not_written = f"no campaign file can say this: {cannot.what}"
-    except BaseException:  # nobody knows yet whether it violates anything
-        output.unlink(missing_ok=True)
-        raise
     else:
         if seed is not None:
             write(seed)
             _tell_written(plan, seed)
             return
-        output.unlink()
         tried = f"with {len(seeds)} seeds" if plan.simulated else f"in {_times(plan.plays)}"
         plan.not_written = (
             f"no campaign file was written: its seed moves the times, and {tried} {plan.wanted} was not violated"

@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from pytest_kcontroller.cli._json import print_json
     from pytest_kcontroller.cli._output import documented
-    from pytest_kcontroller.cli._shrinking import document_of, shrink
+    from pytest_kcontroller.cli._shrinking import document_of, reserved, shrink
 
     _choices.check_least(args, plays=1, max_runs=1, max_seconds=0)
     plan = _plan(args)
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
         if args.json:
             print_json(document_of(plan, status))
 
-    with documented(print_document):
+    with reserved(plan), documented(print_document):
         status = shrink(plan)
     print_document(status)
     return status
@@ -92,12 +92,6 @@ def _plan(args: argparse.Namespace) -> Shrink:
     if wanted is None or planned.schedule is None:
         raise UsageError(f"this run is {verdict}: there is nothing to shrink", where=str(args.what))
     output = args.output or Path(f"{planned.campaign.name}-seed-{planned.seed}.toml")
-    if output.exists():
-        raise UsageError("is there already", where=str(output), hint="name another file with -o")
-    if not output.parent.is_dir():
-        raise UsageError(
-            "there is no such directory", where=str(output.parent), hint="make it, or name another with -o"
-        )
     check(planned.campaign, options)
     simulated = backends.backend(options.backend).simulated
     return Shrink(

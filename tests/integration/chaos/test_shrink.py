@@ -80,8 +80,20 @@ def test_what_a_run_does_not_need_is_left_out_and_what_is_left_is_a_campaign(tmp
     status, said = kcontroller("campaign", "run", "small.toml", *mutant)
     assert status == 1 and "no-stale-epoch-write" in said, said
 
-    status, said = kcontroller("shrink", run, "-o", "small.toml")
-    assert status == 2 and "small.toml: is there already" in said
+    for output, trouble in (
+        ("small.toml", "is there already"),
+        ("none/small.toml", "none: there is no such directory"),
+        (f"{'x' * 300}.toml", "cannot be written: File name too long"),
+    ):
+        status, said = kcontroller("shrink", run, "-o", output)
+        assert status == 2 and trouble in said, said
+        assert "faults and actions" not in said, "nothing is played before"
+
+    facts = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps({**facts, "mutant": None}))
+    status, said = kcontroller("shrink", run, "-o", "nothing.toml")
+    assert status == 4 and "the violation did not come back" in said, said
+    assert not (tmp_path / "nothing.toml").exists()
 
 
 def test_on_real_nodes_what_violates_nothing_is_played_more_than_once(tmp_path: Path) -> None:
