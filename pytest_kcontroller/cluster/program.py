@@ -39,6 +39,7 @@ READY: Mapping[str, str] = {
 }
 SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
 READY_S, STOP_S = 30.0, 10.0
+NO_NUL = "which no process can be given"
 
 SHELLS = ("sh", "bash", "dash", "zsh")
 _VARIABLE = re.compile(r"\$\{?[A-Za-z_]\w*\}?|^~(?=/|$)")
@@ -158,10 +159,12 @@ def program_of(
     """From what a person wrote: `command` as a shell would take it, or its words, for so many `nodes`. Raises
     WrongProgramError, also for what cannot be started on this machine, so that nothing else is started; what is in an
     `image`, nobody knows before."""
-    known = {name: str(value) for name, value in (env or {}).items()}
+    known = _environment(env or {})
     for key, text in (("command", command), *(("env", value) for value in known.values()), ("ready", ready)):
         _check_places(key, text if isinstance(text, str) else " ".join(map(str, text)), nodes)
     words = () if image and not command else _words(command)
+    for key, texts in (("command", words), ("image", (image,)), ("directory", (directory,))):
+        _check_no_nul(key, texts)
     made = Program(
         command=words,
         image=image,
@@ -184,6 +187,28 @@ def program_of(
         what = "neither the command nor env has {port} or {peers}: the program does not know where to listen"
         raise WrongProgramError("ready", what, 'write {port} where it takes the port, or env = { PORT = "{port}" }')
     return made
+
+
+def _environment(env: Mapping[str, object]) -> dict[str, str]:
+    """What a process can be given, and nothing that would become another text on the way. A value may be a secret, so
+    none is shown."""
+    known: dict[str, str] = {}
+    for name, value in env.items():
+        if not isinstance(name, str) or not name or {"=", "\0"} & set(name):
+            what = f"{name!r} is no name of a variable"
+            raise WrongProgramError("env", what, "a name is a text that is not empty and has neither = nor NUL in it")
+        if not isinstance(value, str):
+            what = f"the value of {name} is of type {type(value).__name__}, and must be a text"
+            raise WrongProgramError("env", what, f'write it in quotes: {name} = "..."')
+        if "\0" in value:
+            raise WrongProgramError("env", f"the value of {name} has a NUL in it, {NO_NUL}", "leave it out")
+        known[name] = value
+    return known
+
+
+def _check_no_nul(key: str, texts: Sequence[str]) -> None:
+    if found := next((text for text in texts if "\0" in text), None):
+        raise WrongProgramError(key, f"{found!r} has a NUL in it, {NO_NUL}", "leave it out")
 
 
 def _check_here(made: Program) -> None:

@@ -72,6 +72,22 @@ def test_a_file_with_a_program(tmp_path: Path) -> None:
         ),
         (SYSTEM + 'stop_signal = "SIGKILL"\n', "`system.stop_signal`: 'SIGKILL' is not known"),
         (SYSTEM + 'directory = "/no/such"\n', "`system.directory`: there is no directory /no/such"),
+        (
+            SYSTEM + 'env = { "A=B" = "1" }\n',
+            "campaign.toml:6: `system.env`: 'A=B' is no name of a variable\n  -> a name is a text that",
+        ),
+        (SYSTEM + '[system.env]\n"" = "1"\n', "campaign.toml:6: `system.env`: '' is no name of a variable"),
+        (SYSTEM + 'env = { "A\\u0000" = "1" }\n', "`system.env`: 'A\\x00' is no name of a variable"),
+        (
+            SYSTEM + 'env = { A = "\\u0000" }\n',
+            "`system.env`: the value of A has a NUL in it, which no process can be given",
+        ),
+        (
+            SYSTEM + "env = { A = 1 }\n",
+            '`system.env`: the value of A is of type int, and must be a text\n  -> write it in quotes: A = "..."',
+        ),
+        ('[system]\ncommand = "true \\u0000 {zk}"\n', "`system.command`: '\\x00' has a NUL in it"),
+        (SYSTEM + 'directory = "\\u0000"\n', "`system.directory`: '\\x00' has a NUL in it"),
         (SYSTEM + "[cluster]\nlog_dirs = 2\n", "campaign.toml:7: `cluster.log_dirs`: [system] has programs of yours"),
         (SYSTEM + "[cluster]\nconfig = {}\n", "campaign.toml:7: `cluster.config`: [system] has programs of yours"),
         (SYSTEM + '[[topics]]\nname = "t"\n', "campaign.toml:7: `topics.name`: [system] has programs of yours as"),
