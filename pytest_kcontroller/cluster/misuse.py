@@ -9,8 +9,10 @@ from pytest_kcontroller.errors import UsageError
 __tracebackhide__ = True  # pytest: a failing call is shown where the test makes it
 
 
-def unknown_node(node: object, nodes: Sequence[int]) -> UsageError:
-    return UsageError(f"there is no node {node!r}; there are: {', '.join(map(str, nodes))}")
+def unknown_node(node: object, nodes: Sequence[int], also: Sequence[str] = ()) -> UsageError:
+    """`also`: what may be said there besides a node."""
+    known = (*map(str, nodes), *map(repr, also))
+    return UsageError(f"there is no node {node!r}; there are: {', '.join(known)}")
 
 
 def not_running(node: int, to_what: str) -> UsageError:
@@ -21,10 +23,11 @@ def running_already(node: int) -> UsageError:
     return UsageError(f"node {node} runs already", hint="stop or kill it first")
 
 
-def check_known(node: object, nodes: Sequence[int]) -> None:
-    """Raises UsageError. True is no node 1, and neither is 1.0, although Python finds them equal."""
+def check_known(node: object, nodes: Sequence[int], also: Sequence[str] = ()) -> None:
+    """`also`: what else may be said there, for the sentence. Raises UsageError. True is no node 1, and neither is 1.0,
+    although Python finds them equal."""
     if type(node) is not int or node not in nodes:
-        raise unknown_node(node, nodes)
+        raise unknown_node(node, nodes, also)
 
 
 def check_log_dir(node: int, name: object, names: Sequence[str]) -> None:

@@ -10,4 +10,4 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """A hint: the known name that is most like `name`, else all of them."""
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=1)
-    return f"did you mean `{close[0]}`?" if close else f"there are: {', '.join(names)}"
+    return f"did you mean `{close[0]}`?" if close else f"there are: {', '.join(names) or 'none'}"

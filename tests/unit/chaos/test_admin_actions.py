@@ -67,6 +67,7 @@ def test_a_file_names_actions_and_their_keys(tmp_path: Path) -> None:
         (ENTRY.format("create_topic") + 'topic = "t"\nreplication_factor = 4\n', "4 replicas do not fit on 3 nodes"),
         (ENTRY.format("reassign") + 'topic = "t"\nreplicas = [0, 3]\n', "there is no node 3"),
         (ENTRY.format("reassign") + 'topic = "t"\nreplicas = [1, 1]\n', "[1, 1] names a node twice"),
+        (ENTRY.format("add_node") + "partitions = 2\n", "add_node has no key `partitions`\n  -> there are: none"),
         (ENTRY.format("create_topic").replace("at_s = 1\n", ""), "the key `at_s` is missing"),
     ],
 )
