@@ -111,6 +111,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _topics(given: Sequence[str], nodes: int) -> list[Topic]:
     from pytest_kcontroller.cli._watch import Topic
+    from pytest_kcontroller.cluster.topics import MOST_PARTITIONS
     from pytest_kcontroller.errors import UsageError
     from pytest_kcontroller.model.topic_names import RULE, why_no_topic_name
 
@@ -123,6 +124,9 @@ def _topics(given: Sequence[str], nodes: int) -> list[Topic]:
         topic = Topic(found[1], int(found[2] or 1), int(found[3] or 1))
         if topic.partitions < 1 or topic.replicas < 1:
             raise UsageError(f"{text!r} has none of something", where="--topic", hint="numbers are 1 or more")
+        if topic.partitions > MOST_PARTITIONS:
+            what = f"{topic.partitions} partitions of {topic.name} are too many"
+            raise UsageError(what, where="--topic", hint=f"1 to {MOST_PARTITIONS} are possible")
         if topic.replicas > nodes:
             what = f"{topic.replicas} replicas of {topic.name} do not fit on {nodes} nodes"
             raise UsageError(what, where="--topic", hint="start more nodes (--nodes), or ask for fewer replicas")

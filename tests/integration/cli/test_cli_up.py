@@ -208,6 +208,10 @@ def test_a_start_that_fails_shows_the_log_and_is_status_6(tmp_path: Path) -> Non
         (["--topic", "orders:six"], "--topic: 'orders:six' is not NAME"),
         (["--topic", ".."], "--topic: '..' is no name of a topic"),
         (["--topic", "orders:0"], "--topic: 'orders:0' has none of something"),
+        (
+            ["--topic", "orders:99999999"],
+            "--topic: 99999999 partitions of orders are too many\n  -> 1 to 10000",
+        ),
         (["--topic", "orders:1:4"], "--topic: 4 replicas of orders do not fit on 3 nodes"),
         (["--topic", "orders", "--topic", "orders:2"], "--topic: two topics are called orders"),
         (["--keep", "full"], "--keep: full is not empty"),
