@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import os
+import socket
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,9 @@ from pytest_kcontroller.errors import UsageError
 
 NAME = "node"
 HELP = "run one node in the foreground"
+
+MOST_ID = 2**31 - 1
+"""Kafka's requests have 32 bits for a broker's id."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,15 +51,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "kcontroller node --id 1 --zookeeper 127.0.0.1:2181 --port 0 --set controlled.shutdown.max.retries=5",
             "kcontroller node --id 2 --zookeeper 127.0.0.1:2181 --port 0 --directory node-2  # it knows its cluster again",
         ],
-        statuses="0 after SIGTERM, 2 a bad option, 130 Ctrl-C",
+        statuses="0 after SIGTERM, 2 a bad option, 6 ZooKeeper does not answer, or the port is taken, 130 Ctrl-C",
     )
 
 
 def run(args: argparse.Namespace) -> int:
     from pytest_kcontroller.node.settings import NodeSettings
 
-    if args.node_id < 0:
-        raise UsageError(f"a broker id is 0 or more, not {args.node_id}", where="--id")
+    if not 0 <= args.node_id <= MOST_ID:
+        raise UsageError(f"a broker id is 0 to {MOST_ID}, not {args.node_id}", where="--id")
     if not 0 <= args.port <= 65535:
         raise UsageError(f"a port is 0 to 65535, not {args.port}", where="--port")
     known = [field.name for field in dataclasses.fields(NodeSettings)]
@@ -66,10 +71,56 @@ def run(args: argparse.Namespace) -> int:
     from pytest_kcontroller.cluster.children.processes import session_directory
     from pytest_kcontroller.node.process import run_node  # kazoo and the codec only when a node really runs
 
+    _check_listens(settings.listen)
     if args.directory is not None or "directory" in values:
-        return run_node(settings if args.directory is None else replace(settings, directory=str(args.directory)))
+        if args.directory is not None:
+            settings = replace(settings, directory=str(args.directory))
+        _make_directory(Path(settings.directory))
+        return run_node(settings)
     with session_directory("kcontroller-node-") as own:
         return run_node(replace(settings, directory=str(own)))
+
+
+def _check_listens(listen: str) -> None:
+    """That the node will be able to, which it tries only once ZooKeeper has answered it. Raises UsageError and
+    EnvironmentFailure."""
+    import asyncio
+
+    from pytest_kcontroller.errors import EnvironmentFailure
+    from pytest_kcontroller.model.cluster import Address
+    from pytest_kcontroller.runtime.ports import Stream
+    from pytest_kcontroller.runtime.real import SocketTransport
+
+    address = Address.parse(listen)
+
+    async def serve(stream: Stream) -> None:
+        stream.close()
+
+    async def attempt() -> None:
+        await (await SocketTransport().listen(address, serve)).close()
+
+    try:
+        asyncio.run(attempt())
+    except (socket.gaierror, UnicodeError) as unknown:
+        what = f"{address.host!r} is no address: {getattr(unknown, 'strerror', None) or unknown}"
+        raise UsageError(what, where="--host", hint="an address of this machine, or its name: 127.0.0.1") from None
+    except OSError as refused:
+        what = f"cannot listen on {address}: {refused.strerror or refused}"
+        hint = "an address of this machine, and a port where nobody listens (--port 0: any free one)"
+        raise EnvironmentFailure(what, where="--host and --port", hint=hint) from None
+
+
+def _make_directory(directory: Path) -> None:
+    """Raises UsageError: the node could not write there."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        why = None if os.access(directory, os.W_OK | os.X_OK) else "it cannot be written to"
+    except OSError as refused:
+        why = "it is no directory" if isinstance(refused, FileExistsError) else str(refused.strerror)
+    except ValueError as odd:  # a NUL in its name
+        why = str(odd)
+    if why is not None:
+        raise UsageError(f"{str(directory)!r}: {why}", where="--directory", hint="name one of this node alone")
 
 
 def _settings(pairs: list[str], known: list[str]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -82,7 +83,11 @@ def test_help_names_the_commands_and_imports_nothing_heavy() -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--id", "-1"], "--id: a broker id is 0 or more"),
+        (["--id", "-1"], "--id: a broker id is 0 to 2147483647, not -1"),
+        (["--id", "99999999999"], "--id: a broker id is 0 to 2147483647, not 99999999999"),
+        (["--id", "0", "--port", "0", "--host", "a..b"], "--host: 'a..b' is no address: "),
+        (["--id", "0", "--port", "0", "--directory", "/dev/null"], "--directory: '/dev/null': it is no directory"),
+        (["--id", "0", "--port", "0", "--directory", "/dev/null/x"], "--directory: '/dev/null/x': Not a directory"),
         (["--id", "0", "--port", "70000"], "--port: a port is 0 to 65535"),
         (["--id", "0", "--set", "rack"], "--set: 'rack' is not KEY=VALUE"),
         (["--id", "0", "--set", "colour=red"], "--set: there is no setting 'colour'"),
@@ -94,6 +99,13 @@ def test_help_names_the_commands_and_imports_nothing_heavy() -> None:
 def test_a_bad_argument_of_node_is_named(capsys: pytest.CaptureFixture[str], arguments: list[str], says: str) -> None:
     assert cli.main(["node", "--zookeeper", "127.0.0.1:1", *arguments]) == 2
     assert says in capsys.readouterr().err
+
+
+def test_a_port_that_is_taken_is_named_before_zookeeper_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        assert cli.main(["node", "--zookeeper", "127.0.0.1:1", "--id", "0", "--port", port]) == 6
+    assert f"--host and --port: cannot listen on 127.0.0.1:{port}: " in capsys.readouterr().err
 
 
 def test_ctrl_c_while_it_loads_is_one_message_too(
