@@ -293,6 +293,11 @@ class Coordination(Protocol):
         """For people: what the program that is this node has printed on stdout besides JSON objects; empty: nothing."""
         ...
 
+    async def hear_out(self) -> None:
+        """Returns when all that programs have printed by now is in the history. Raises EnvironmentFailure: one prints so
+        much that it is not."""
+        ...
+
     async def wait_until(self, what: str, check: Callable[[], Awaitable[str | None]], *, timeout_s: float) -> None:
         """Until `check` gives None; else WaitTimeoutError with what it gave last."""
         ...

@@ -359,6 +359,9 @@ class ObservedCluster(ABC):
         """See contract.Coordination."""
         return ""
 
+    async def hear_out(self) -> None:  # noqa: B027 - nodes of ours print nothing
+        """See contract.Coordination."""
+
     async def wait_until(self, what: str, check: Callable[[], Awaitable[str | None]], *, timeout_s: float) -> None:
         why: str | None = "it was not looked at"
         ends = asyncio.get_running_loop().time() + timeout_s

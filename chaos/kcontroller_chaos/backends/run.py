@@ -158,6 +158,8 @@ async def perform(run: Run, work: Callable[[Run], Coroutine[Any, Any, None]]) ->
             await work(run)
         finally:
             await run.stop()
+        if (lost := run.lost) is not None:  # it was found while all was ended
+            raise lost
     except EnvironmentFailure as failed:
         run.record(RunFailed(error=str(failed)))
         raise
@@ -175,6 +177,7 @@ async def record_state(cluster: Cluster, record: Record) -> None:
             record(NodeReady(node=node, why=await cluster.unready(node) or ""))
         for node in cluster.fallen:
             record(NodeReady(node=node, why=FALLEN))
+        await cluster.hear_out()  # what they printed until then is judged
         return
     reports, after = list[HistoryEvent](), await cluster.tree()
     for _ in range(LOOKS):

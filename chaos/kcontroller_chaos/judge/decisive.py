@@ -82,14 +82,16 @@ def place(history: History, witness: Mapping[str, Any]) -> tuple[list[Event], in
         found += [txn for txn in history.txns if txn["zxid"] == number][:1]
     if t_us is not None:
         writer = witness.get("writer")
-        found += [
+        there = (
             event
-            for event in history.events
+            for events in (found, history.events)
+            for event in events
             if event["t_us"] == t_us
             and event.get("node") == witness.get("node")
             and (writer is None or event["writer"] == writer)
-            and event not in found
-        ][:1]
+        )
+        if (named := next(there, None)) is not None and named not in found:
+            found.append(named)
         return found, int(t_us)
     if not found and partition is not None:
         found += _last_change(history, partition, of_leader="leader" in witness)
@@ -97,13 +99,15 @@ def place(history: History, witness: Mapping[str, Any]) -> tuple[list[Event], in
 
 
 def _beliefs(history: History, witness: Mapping[str, Any]) -> list[Event]:
-    """What programs said when the beliefs began that a witness names: who still believes may have said it long before."""
+    """What programs said when the beliefs began that a witness names: who still believes may have said it long before. Much
+    else may have been printed at that time."""
     named = witness.get("believed")
     began = [(one.get("node"), one.get("from_us")) for one in (named if isinstance(named, list) else ())]
     return [
         event
         for event in history.of(ProgramSaid)
         if (event["node"], event["t_us"] if event.get("at_us") is None else event["at_us"]) in began
+        and "leads" in event["said"]
     ]
 
 

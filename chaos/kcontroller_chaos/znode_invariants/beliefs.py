@@ -66,10 +66,11 @@ def beliefs(history: History, pattern: Pattern) -> tuple[Belief, ...]:
     return tuple(sorted(found, key=lambda belief: belief.from_us))
 
 
-def who_leads(history: History) -> set[str]:
-    """The znodes that programs have said to lead, whichever they are."""
+def who_leads(history: History, but: Pattern) -> set[str]:
+    """The znodes that programs have said to lead, whichever they are, but those that this pattern names: of these it was
+    said after the end."""
     said = (event["said"].get("leads") for event in history.of(ProgramSaid) if isinstance(event["said"], Mapping))
-    return {printable(path, 100) for path in said if isinstance(path, str)}
+    return {printable(path, 100) for path in said if isinstance(path, str) and _named(path, but) is None}
 
 
 def _or(exact_us: int | None, bound_us: int) -> int:

@@ -100,7 +100,7 @@ class OneBeliever(ZnodeInvariant):
             fenced += bool(at_once)
             standing.append(second)
         verdict = Verdict.of(len(found), "no program said who leads, in lines that are JSON objects")
-        if not found and (others := sorted(who_leads(history))):
+        if not found and (others := sorted(who_leads(history, Pattern(self.path)))):
             return Verdict.of(0, f"no program said who leads {self.path}, but only {', '.join(others[:3])}")
         if not fenced:
             return verdict

@@ -31,6 +31,8 @@ from pytest_kcontroller.zookeeper.session import GetData, NoNodeError, ZkSession
 
 CONNECT_S = 1.0
 RESPAWN_S = 0.5
+HEAR_S = 30.0
+"""What programs have printed is read within this time, unscaled, or it is too much."""
 
 
 class SystemCluster(ProcessCluster):
@@ -197,6 +199,13 @@ class SystemCluster(ProcessCluster):
     def said_otherwise(self, node: int) -> str:
         return "" if self._output is None else self._output.others(node)
 
+    async def hear_out(self) -> None:
+        assert self._output is not None
+        await self._output.catch_up(scaled(HEAR_S))
+        if self._output.failure:  # the thread that found it has told the loop, which may have had no turn since
+            self._flooded(self._output.failure)
+        self._check()
+
     async def unready(self, node: int) -> str | None:
         session = self.session(node)
         if session is None:
@@ -310,6 +319,8 @@ class SystemCluster(ProcessCluster):
         finally:
             if self._output is not None:
                 self._output.stop()
+                if self._output.failure and self._failure is None:  # `_fail` is deaf by now
+                    self._failure = EnvironmentFailure(self._output.failure, where=str(self.directory / "logs"))
 
 
 async def _no_port(address: Address) -> str | None:

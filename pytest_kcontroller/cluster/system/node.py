@@ -120,7 +120,7 @@ class ProgramNode(SupervisedNode):
 
     async def _observe_end(self, process: Child) -> None:
         status, name = await process.wait(), self._name
-        self._output.settle(name)
+        await self._output.settle(name)
         self._exited(self.node, status)
 
     async def end(self, timeout_s: float) -> None:

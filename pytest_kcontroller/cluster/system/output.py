@@ -1,24 +1,34 @@
 """What programs print, read as they print it: lines on stdout that are JSON objects become events of the history.
 
 A program writes into a file, not into a pipe: nothing that we do can hold it up, and what it has printed stays when either
-of us is killed. A thread of its own looks at the files all the time, however busy the harness's loop is; an event says when
-the line was not there yet, so that whoever compares times knows how late it may have been read.
+of us is killed. A thread of its own looks at the files all the time, however busy the harness's loop is. It looks at how
+long all of them are after every piece that it reads of one. So an event says between which two looks its line was printed,
+though it may be read much later: a program can print faster than anybody reads.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
+import math
 import os
 import threading
+from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
-from pytest_kcontroller.model.history import ProgramSaid
+from pytest_kcontroller.errors import EnvironmentFailure
+from pytest_kcontroller.model.history import ProgramSaid, encoded, line_of
 from pytest_kcontroller.model.text import printable
-from pytest_kcontroller.runtime.real import RealClock, Recorder, RunStart
+from pytest_kcontroller.runtime.real import RealClock, RunStart
 
 POLL_S = 0.005
+PIECE = 1 << 13
+"""So much is read of a file before all are looked at again: some milliseconds, if it is objects."""
+SETTLE_S = 1.0
+"""Who waits for the end of a process waits so long for what it has printed."""
 AT_ONCE = 1 << 20
 LONGEST_LINE = 1 << 16
 """A longer one is no event; it is in the log, as everything is."""
@@ -32,15 +42,16 @@ KEPT = 1 << 20
 
 
 class Output:
-    """The output of all programs of a cluster. `failed` is called, in that thread, with a sentence if one prints so much
-    that nobody could read it, or that it fills the disk: what it says from then on is not known."""
+    """The output of all programs of a cluster. `failed` is called once, in that thread, with a sentence if one prints so
+    much that nobody could read it, or that it fills the disk: what it says from then on is not known."""
 
     def __init__(self, history: Path, start: RunStart, failed: Callable[[str], None]) -> None:
         self._history, self._start, self._failed = history, start, failed
         self._clock = RealClock(start)
         self._streams: dict[str, _Stream] = {}
         self._others: dict[int, tuple[int, str]] = {}
-        self._lock = threading.Lock()
+        self.failure = ""
+        """What `failed` was called with, once."""
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="output of programs", daemon=True)
         self._thread.start()
@@ -48,21 +59,37 @@ class Output:
     def begin(self, node: int, name: str, stdout: Path, stderr: Path) -> None:
         """A process is about to be started; `name` is what the files of its history and logs are called by."""
         stdout.touch()
-        with self._lock:
-            self._streams[name] = _Stream(node, name, stdout, stderr, self)
+        self._streams[name] = _Stream(node, name, stdout, stderr, self._history, self)
 
-    def settle(self, name: str) -> None:
-        """Its process has ended: reads what is left."""
-        with self._lock:
-            if (stream := self._streams.pop(name, None)) is not None:
-                stream.end()
+    async def settle(self, name: str) -> None:
+        """Its process has ended: returns when what is left has been read. If that takes long, it is known how much it is,
+        so that none of it is later than the end of the process, and it is read by and by."""
+        if (stream := self._streams.get(name)) is None:
+            return
+        loop = asyncio.get_running_loop()
+        stream.ended, ends = True, loop.time() + SETTLE_S
+        # Looked at again and again: a thread tells no loop.
+        while not stream.closed and (loop.time() < ends or (self._thread.is_alive() and not stream.whole)):  # noqa: ASYNC110
+            await asyncio.sleep(POLL_S)
+
+    async def catch_up(self, limit_s: float) -> None:
+        """Returns when all that is printed by now has been read, or something has failed. Raises EnvironmentFailure: it
+        takes longer than that."""
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + limit_s
+        printed = [(stream, stream.size) for stream in list(self._streams.values())]
+        while not self.failure and (behind := [one for one in printed if not one[0].has_read(one[1])]):
+            if loop.time() > ends:
+                raise behind[0][0].too_much(behind[0][1], limit_s)
+            await asyncio.sleep(POLL_S)
 
     def stop(self) -> None:
-        """Idempotent."""
+        """Reads what is left. Idempotent."""
         self._ended.set()
         self._thread.join()
-        for name in list(self._streams):
-            self.settle(name)
+        for stream in self._streams.values():
+            stream.ended = True
+        self._read_on(lambda: False)
 
     def no_object(self, node: int, line: bytes) -> None:
         """A line that says nothing to us."""
@@ -77,94 +104,170 @@ class Output:
             f"{lines} printed that {'is' if count == 1 else 'are'} no JSON object; the first: {first}" if count else ""
         )
 
-    def recorder(self, name: str) -> Recorder:
-        return Recorder(self._history / f"{name}.jsonl", name, self._clock)
-
     def now_us(self) -> int:
         return self._clock.now_us()
 
-    def run_time_us(self, at_ns: Any) -> int | None:
-        """Of a reading of this machine's monotonic clock in this run, until now; None: it is none."""
+    def run_time_us(self, at_ns: Any, until_us: int) -> int | None:
+        """Of a reading of this machine's monotonic clock in this run, until then; None: it is none."""
         if type(at_ns) is not int:
             return None
         at_us = (at_ns - self._start.monotonic_ns) // 1000
-        return at_us if 0 <= at_us <= self.now_us() else None
+        return at_us if 0 <= at_us <= until_us else None
 
     def fail(self, what: str) -> None:
-        self._failed(what)
+        if not self.failure:
+            self.failure = what
+            self._failed(what)
 
     def _follow(self) -> None:
         while not self._ended.wait(POLL_S):
-            with self._lock:
-                for stream in self._streams.values():
-                    stream.look()
+            self._read_on(self._ended.is_set)
+
+    def _read_on(self, ended: Callable[[], bool]) -> None:
+        """Until there is no more, or nobody wants it."""
+        try:
+            while self._look() and not ended():
+                pass
+        except OSError as failed:  # the disk is full, say: who waits for what is printed waits in vain
+            self.fail(f"what the programs print cannot be recorded: {failed}")
+
+    def _look(self) -> bool:
+        """Reads a piece of each; whether there is more already."""
+        streams, more = list(self._streams.items()), False
+        for _, stream in streams:
+            stream.mark()
+        for name, stream in streams:
+            if stream.read():
+                more = True
+            elif stream.whole:
+                stream.close()
+                del self._streams[name]
+        return more
+
+
+@dataclass(slots=True)
+class _Mark:
+    """A file was so long at the first and at the last look that found it so."""
+
+    size: int
+    first_us: int
+    last_us: int
 
 
 class _Stream:
-    def __init__(self, node: int, name: str, stdout: Path, stderr: Path, of: Output) -> None:
-        self._node, self._name, self._of, self._stderr = node, name, of, stderr
+    """What one process prints. Only the thread of its Output reads."""
+
+    def __init__(self, node: int, name: str, stdout: Path, stderr: Path, history: Path, of: Output) -> None:
+        self._node, self._name, self._of = node, name, of
+        self._stdout, self._stderr, self._history_file = stdout, stderr, history / f"{name}.jsonl"
         self._file = stdout.open("rb", buffering=0)
-        self._recorder: Recorder | None = None
+        self._history: BinaryIO | None = None
         self._rest, self._skipping = b"", False
         self._said, self._given_up, self._floods = 0, False, False
-        self._stdout = stdout
-        self._since_us = of.now_us()
-        """At that time there was nothing more."""
+        self._offset = self._read_to = 0
+        """Of what is read, and of what is in the history."""
+        now_us = of.now_us()
+        self._marks = deque([_Mark(0, now_us, now_us)])
+        """From the last one that is shorter than what is read next."""
+        self.ended = self.whole = self.closed = False
+        """Its process has ended; how much it has printed is known; all of that has been read."""
 
-    def look(self) -> bool:
-        """Whether there may be more already."""
+    @property
+    def size(self) -> int:
+        return self._stdout.stat().st_size
+
+    def has_read(self, size: int) -> bool:
+        return self.closed or self._given_up or self._read_to >= size
+
+    def too_much(self, size: int, limit_s: float) -> EnvironmentFailure:
+        return EnvironmentFailure(
+            f"the program of node {self._node} prints more than can be read: of what it had printed, "
+            f"{size - self._read_to:,} bytes were not read within {limit_s:g} s",
+            where=str(self._stdout),
+            hint="let it print less on stdout: what goes to stderr is kept, and nobody reads it",
+        )
+
+    def mark(self) -> None:
+        """How long the file is now."""
+        ended, before_us = self.ended, self._of.now_us()
+        size = os.fstat(self._file.fileno()).st_size
+        if size > (last := self._marks[-1]).size:
+            self._marks.append(_Mark(size, self._of.now_us(), before_us))
+        else:
+            last.last_us = before_us
+        self.whole = ended
+        printed = size + (self._stderr.stat().st_size if self._stderr.exists() else 0)
+        if printed > MOST_PRINTED and not self._given_up:
+            self._floods = True
+            self._give_up(f"has printed more than {MOST_PRINTED >> 20} MiB, which fills the disk: is it in a loop?")
+
+    def read(self) -> bool:
+        """A piece of what was there at the last look; whether there is more."""
         if self._given_up:
             return False
-        self._check_amount()
-        now_us = self._of.now_us()
-        data = self._file.read(AT_ONCE) or b""
+        data = self._file.read(min(PIECE, self._marks[-1].size - self._offset)) or b""
+        end = self._offset - len(self._rest)
+        self._offset += len(data)
         *lines, self._rest = (self._rest + data).split(b"\n")
+        found = []
         for line in lines:
-            self._line(line)
+            end += len(line) + 1
+            found.append(self._event(line, end))
         if len(self._rest) > LONGEST_LINE:
             self._rest, self._skipping = b"", True
-        if len(data) == AT_ONCE:
-            return True
-        self._since_us = now_us
-        return False
+        self._write("".join(found))
+        self._forget(self._offset - len(self._rest) + 1)
+        self._read_to = self._offset
+        return bool(data) and self._offset < self._marks[-1].size
 
-    def end(self) -> None:
-        while self.look():
-            pass
-        self._line(self._rest)  # it may have ended without an end of line
+    def close(self) -> None:
+        self._write(self._event(self._rest, self._offset))  # it may have ended without an end of line
         self._file.close()
         if self._floods:
             for path in (self._stdout, self._stderr):
                 shorten(path)
-        if self._recorder is not None:
-            self._recorder.close()
+        if self._history is not None:
+            self._history.close()
+        self.closed = True
 
-    def _line(self, line: bytes) -> None:
+    def _event(self, line: bytes, end: int) -> str:
+        """The line of the history for a line of the program's that ends before `end`; empty: for none."""
         skipping, self._skipping = self._skipping, False
         if skipping or self._given_up or len(line) > LONGEST_LINE:
-            return
+            return ""
         if (said := _object(line)) is None:
             if line.strip():
                 self._of.no_object(self._node, line)
-            return
+            return ""
+        self._forget(end)
+        since_us, until_us = self._marks[0].last_us, self._marks[1].first_us
+        at_us = self._of.run_time_us(said.get("at_ns"), until_us)
+        event = ProgramSaid(node=self._node, said=said, since_us=since_us, at_us=at_us)
+        try:
+            text = encoded(line_of(event, self._name, self._said, until_us))
+        except RecursionError:  # it could be read, and is one brace too deep to be written
+            self._of.no_object(self._node, line)
+            return ""
         self._said += 1
         if self._said > MOST_SAID:
             self._give_up(f"has printed more than {MOST_SAID:,} JSON objects: print those that say what it believes")
-            return
-        if self._recorder is None:
-            self._recorder = self._of.recorder(self._name)
-        at_us = self._of.run_time_us(said.get("at_ns"))
-        self._recorder(ProgramSaid(node=self._node, said=said, since_us=self._since_us, at_us=at_us))
+            return ""
+        return text
 
-    def _check_amount(self) -> None:
-        printed = os.fstat(self._file.fileno()).st_size + (self._stderr.stat().st_size if self._stderr.exists() else 0)
-        if printed > MOST_PRINTED:
-            self._floods = True
-            self._give_up(f"has printed more than {MOST_PRINTED >> 20} MiB, which fills the disk: is it in a loop?")
+    def _forget(self, end: int) -> None:
+        """The looks before the last one that did not find what ends before `end`."""
+        while len(self._marks) > 1 and self._marks[1].size < end:
+            self._marks.popleft()
+
+    def _write(self, text: str) -> None:
+        if text:
+            self._history = self._history or self._history_file.open("ab")
+            self._history.write(text.encode())
+            self._history.flush()
 
     def _give_up(self, why: str) -> None:
-        self._given_up = True
         self._of.fail(f"the program of node {self._node} {why}")
+        self._given_up = True
 
 
 def shorten(path: Path) -> None:
@@ -205,12 +308,21 @@ def _object(line: bytes) -> dict[str, Any] | None:
     if not line.startswith(b"{"):
         return None
     try:
-        value = json.loads(line, parse_constant=_no_number)
-        json.dumps(value, allow_nan=False)
+        value = _decoder.decode(line.decode())
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 
 
+def _finite(text: str) -> float:
+    if math.isfinite(number := float(text)):
+        return number
+    raise ValueError(text)
+
+
 def _no_number(text: str) -> NoReturn:
     raise ValueError(text)
+
+
+_decoder = json.JSONDecoder(parse_float=_finite, parse_constant=_no_number)
+"""One for all lines: to make one takes as long as a line."""

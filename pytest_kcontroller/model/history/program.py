@@ -11,7 +11,7 @@ from pytest_kcontroller.model.history.fields import Node
 
 @event
 class ProgramSaid(HistoryEvent):
-    """The node's program has printed a line that is a JSON object; its time is that at which the harness read it."""
+    """The node's program has printed a line that is a JSON object; its time is that of the first look that found it."""
 
     kind = "program.said"
     rank = Rank.LEADERSHIP
@@ -19,7 +19,7 @@ class ProgramSaid(HistoryEvent):
     node: Node
     said: Annotated[Mapping[str, Any], About("the object as it was printed")]
     since_us: Annotated[
-        int, About("the run time at which the line was not there yet: it was printed after it", unit="microseconds")
+        int, About("the run time of the last look that did not find it: it was printed after that", unit="microseconds")
     ]
     at_us: Annotated[
         int | None,

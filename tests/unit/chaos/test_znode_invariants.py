@@ -248,6 +248,12 @@ NEVER = [
     (BELIEVER, HANDED_OVER, "no program said who leads, in lines"),
     (BELIEVER, [said(0, 1, leads=7), said(0, 2, ready=True)], "no program said who leads, in lines"),
     (BELIEVER, [said(0, 1, leads="/my/leder")], "no program said who leads /my/leader, but only /my/leder"),
+    (BELIEVER, [said(0, 21, leads=LEADER)], "no program said who leads, in lines"),
+    (
+        BELIEVER,
+        [said(0, 1, leads="/x"), said(0, 21, leads=LEADER)],
+        "no program said who leads /my/leader, but only /x",
+    ),
     (WRITES, HANDED_OVER, "nobody wrote /my/data/**"),
     (
         WRITES,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import pytest
 
 from pytest_kcontroller.cluster.system import output
 from pytest_kcontroller.cluster.system.output import Output, Search
+from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.runtime.real import RunStart
 
 START = RunStart.now()
@@ -28,7 +30,11 @@ class Printing:
         """Of a process that prints this and ends."""
         with self.out.open("ab") as file:
             file.write(printed)
-        self.reader.settle("node-0")
+        asyncio.run(self.reader.settle("node-0"))
+        return self.found()
+
+    def found(self) -> list[dict[str, object]]:
+        """All events so far."""
         file = self._history / "node-0.jsonl"
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
@@ -80,6 +86,70 @@ def test_an_event_says_when_it_was_not_there_yet(printing: Printing) -> None:
 def test_a_time_that_is_not_of_this_run_is_none(printing: Printing, at_ns: str) -> None:
     (event,) = printing.events(b'{"at_ns": %s}\n' % at_ns.encode())
     assert event["at_us"] is None
+
+
+@pytest.fixture
+def slow(printing: Printing, monkeypatch: pytest.MonkeyPatch) -> Printing:
+    """It is read a line or two at a time, and only when the test looks."""
+    monkeypatch.setattr(output, "PIECE", 16)
+    printing.reader._ended.set()
+    printing.reader._thread.join()
+    return printing
+
+
+def test_a_line_has_the_time_at_which_it_was_printed_however_late_it_is_read(slow: Printing) -> None:
+    with slow.out.open("ab", buffering=0) as out:
+        out.write(b'{"n": 1}\n' * 100)
+        slow.reader._look()
+        slow.reader._look()
+        not_yet_us = slow.reader.now_us()
+        slow.reader._look()
+        out.write(b'{"leads": "/l"}\n')
+        slow.reader._look()
+        there_us = slow.reader.now_us()
+        assert len(slow.found()) < 10
+        while slow.reader._look():
+            pass
+    *burst, leads = slow.found()
+    assert len(burst) == 100
+    assert not_yet_us <= int(str(leads["since_us"])) <= int(str(leads["t_us"])) <= there_us
+    assert all(int(str(event["t_us"])) < not_yet_us for event in burst)
+    assert [event["seq"] for event in burst] == [*range(100)]
+
+
+def test_what_was_printed_before_somebody_asks_has_been_read(printing: Printing) -> None:
+    printing.out.write_bytes(b'{"n": 1}\n' * 5000)
+    asyncio.run(printing.reader.catch_up(60))
+    assert len(printing.found()) == 5000
+
+
+def test_who_prints_more_than_can_be_read_is_told(slow: Printing) -> None:
+    slow.out.write_bytes(b'{"n": 1}\n' * 5000)
+    with pytest.raises(EnvironmentFailure) as told:
+        asyncio.run(slow.reader.catch_up(0))
+    assert str(told.value) == (
+        f"{slow.out}: the program of node 0 prints more than can be read: of what it had printed, 45,000 bytes were not "
+        "read within 0 s\n  -> let it print less on stdout: what goes to stderr is kept, and nobody reads it"
+    )
+
+
+def test_what_is_too_much_is_known_although_it_is_read_at_the_very_end(
+    slow: Printing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(output, "MOST_SAID", 10)
+    slow.out.write_bytes(b'{"n": 1}\n' * 20)
+    slow.reader.stop()
+    assert slow.failures == [slow.reader.failure]
+    assert len(slow.found()) == 10
+
+
+def test_a_history_that_cannot_be_written_is_told(printing: Printing) -> None:
+    (printing.out.parent / "history" / "node-0.jsonl").mkdir()
+    with printing.out.open("ab") as out:
+        out.write(b'{"n": 1}\n')
+    asyncio.run(printing.reader.settle("node-0"))
+    (failure,) = printing.failures
+    assert failure.startswith("what the programs print cannot be recorded: [Errno 21] Is a directory: ")
 
 
 def test_who_prints_too_many_objects_is_told(printing: Printing, monkeypatch: pytest.MonkeyPatch) -> None:
