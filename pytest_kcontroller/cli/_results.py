@@ -142,6 +142,9 @@ def _of_exercise(details: Mapping[str, Any]) -> Iterator[str]:
     yield f"judged: {', '.join(counts)}; {details['transactions']} transactions"
     skipped = Counter(fault["why"] for fault in details["faults"] if fault["status"] == "skipped")
     yield from (f"{text} ({count} times)" if count > 1 else text for text, count in skipped.most_common())
+    for entry in details.get("invariants", ()):
+        if entry["verdict"] == "held" and entry["seen"]:
+            yield f"{entry['name']}: {entry['seen']}"
     if never := never_exercised(details):
         yield f"never exercised: {', '.join(never)}"
 

@@ -12,6 +12,8 @@ from typing import Any
 
 #: A longer text is cut, and says so: nobody reads it, and one name must not fill a report.
 LONGEST = 1_000
+MOST_DIGITS = 100
+"""A text of more is no number that anybody has counted to: to read it takes long, and Python refuses some."""
 
 
 def printable(text: str, longest: int = LONGEST) -> str:
@@ -57,6 +59,14 @@ def one_of_many(value: Any) -> str:
     """The same where other values stand beside it: a list in brackets."""
     several = isinstance(value, (list, tuple))
     return f"[{', '.join(map(one_of_many, value))}]" if several else in_words(value)
+
+
+def whole_number(value: object) -> int | None:
+    """A JSON value of others as a whole number, which may be written in decimal digits as a text; None: it is none."""
+    if isinstance(value, str):
+        digits = value.isascii() and value.isdigit() and len(value) <= MOST_DIGITS
+        return int(value) if digits else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def json_or_none(data: Any) -> Any:

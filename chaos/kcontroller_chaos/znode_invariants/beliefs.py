@@ -7,6 +7,7 @@ two looks of the harness: only what holds wherever that was is certain.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from kcontroller_chaos.history.read import Event, History
 from kcontroller_chaos.znode_invariants.znodes import Pattern, end_us, lock_of
 from pytest_kcontroller.model.history import FaultAsked, ProcessExited, ProgramSaid
-from pytest_kcontroller.model.text import printable
+from pytest_kcontroller.model.text import printable, whole_number
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -85,8 +86,27 @@ def _alive_us(history: History, exited: Event) -> int:
     return max((at_us for at_us in seen if at_us <= t_us), default=0)
 
 
+def uncounted(history: History, pattern: Pattern) -> list[str]:
+    """Sentences, for people: what programs said of their beliefs that counts for nothing, the first of each kind."""
+    last_us, found = end_us(history), dict[str, str]()
+    for event in history.of(ProgramSaid):
+        said = event["said"] if isinstance(event["said"], Mapping) else {}
+        if int(event["t_us"]) > last_us or _named(said.get("leads", said.get("follows")), pattern) is None:
+            continue
+        if said.get("epoch") is not None and _epoch(said) is None:
+            found.setdefault("epoch", _does_not_count(event, "epoch", "no whole number"))
+        if said.get("at_ns") is not None and event.get("at_us") is None:
+            found.setdefault("at_ns", _does_not_count(event, "at_ns", "no time of this run by the monotonic clock"))
+    return list(found.values())
+
+
+def _does_not_count(event: Event, field: str, why: str) -> str:
+    value = printable(json.dumps(event["said"][field], ensure_ascii=False), 40)
+    return f"node {event['node']}'s {field} {value} is {why}, and does not count"
+
+
 def _epoch(said: Mapping[str, Any]) -> int | None:
-    return said["epoch"] if type(said.get("epoch")) is int else None
+    return whole_number(said.get("epoch"))
 
 
 def _named(path: object, pattern: Pattern) -> str | None:

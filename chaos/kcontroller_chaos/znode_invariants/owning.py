@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kcontroller_chaos.checking import LIVENESS, SAFETY, Verdict, accepted
 from kcontroller_chaos.history.read import Event, History
-from kcontroller_chaos.znode_invariants.beliefs import Belief, beliefs, who_leads
+from kcontroller_chaos.znode_invariants.beliefs import Belief, beliefs, uncounted, who_leads
 from kcontroller_chaos.znode_invariants.invariant import ZnodeInvariant, of_nodes, parameter, seconds, who
 from kcontroller_chaos.znode_invariants.znodes import (
     DELETED,
@@ -85,6 +85,10 @@ class OneBeliever(ZnodeInvariant):
     path: str = parameter(..., LEADER_PATH)
 
     def check(self, history: History) -> Verdict:
+        verdict = self._judged(history)
+        return replace(verdict, seen="; ".join(filter(None, (verdict.seen, *uncounted(history, Pattern(self.path))))))
+
+    def _judged(self, history: History) -> Verdict:
         found = beliefs(history, Pattern(self.path))
         fenced, standing, of_epoch = 0, list[Belief](), dict[tuple[str, int], Belief]()
         for second in found:
@@ -113,7 +117,7 @@ class OneBeliever(ZnodeInvariant):
         owner = next((one for one in owned if one.lock == second.lock and _at(one, second.from_us)), None)
         lost = [one for one in owned if nodes and nodes.get(one.session) == first.node and one.to_us is not None]
         lost = [one for one in lost if one.lock == first.lock and first.from_us <= (one.to_us or 0)]
-        epochs = "" if first.epoch is None else f" in epoch {first.epoch}"
+        epochs = "" if None in (first.epoch, second.epoch) else f" in epoch {first.epoch}"
         until = "the end" if first.to_us is None else seconds(first.to_us)
         seen = f"node {first.node} (from {seconds(first.from_us)} to {until}) and node {second.node}{epochs}; "
         seen += f"ZooKeeper's owner then is {NOBODY if owner is None else who(owner.session, nodes)}"

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, NoReturn
 
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.history import ProgramSaid, encoded, line_of
-from pytest_kcontroller.model.text import printable
+from pytest_kcontroller.model.text import printable, whole_number
 from pytest_kcontroller.runtime.real import RealClock, RunStart
 
 POLL_S = 0.005
@@ -109,9 +109,9 @@ class Output:
 
     def run_time_us(self, at_ns: Any, until_us: int) -> int | None:
         """Of a reading of this machine's monotonic clock in this run, until then; None: it is none."""
-        if type(at_ns) is not int:
+        if (number := whole_number(at_ns)) is None:
             return None
-        at_us = (at_ns - self._start.monotonic_ns) // 1000
+        at_us = (number - self._start.monotonic_ns) // 1000
         return at_us if 0 <= at_us <= until_us else None
 
     def fail(self, what: str) -> None:

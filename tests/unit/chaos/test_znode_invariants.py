@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -333,6 +334,36 @@ def test_what_happens_after_the_end_is_nobodys_affair() -> None:
     found = judged(OWNED, *HANDED_OVER, expired(21, "0xb"))
     assert found["verdict"] == "held"
     assert judged(BELIEVER, said(0, 1, leads=LEADER), said(1, 21, leads=LEADER))["verdict"] == "held"
+
+
+@pytest.mark.parametrize("epoch", ["0000000002", 2])
+def test_an_epoch_may_be_its_digits(epoch: object) -> None:
+    """As a znode's name ends in them."""
+    first = said(0, 1, leads=LEADER, epoch="0000000001")
+    assert judged(BELIEVER, first, said(1, 5, leads=LEADER, epoch=epoch))["verdict"] == "held"
+    assert "in epoch 1" in judged(BELIEVER, first, said(1, 5, leads=LEADER, epoch=1))["seen"]
+
+
+@pytest.mark.parametrize("epoch", ["abc", "-1", "1.0", "", "\u0661", "9" * 5000, 7.0, True, [7], {}])
+def test_an_epoch_that_is_no_whole_number_is_told(epoch: object) -> None:
+    told = f"node 1's epoch {json.dumps(epoch, ensure_ascii=False)[:40]}"
+    first, second = said(0, 1, leads=LEADER, epoch=7), said(1, 5, leads=LEADER, epoch=epoch)
+    broken, held = judged(BELIEVER, first, second), judged(BELIEVER, second)
+    assert (broken["verdict"], held["verdict"]) == ("violated", "held")
+    for found in (broken, held):
+        assert told in found["seen"]
+        assert found["seen"].endswith(" is no whole number, and does not count")
+
+
+def test_an_epoch_that_is_null_is_none() -> None:
+    assert judged(BELIEVER, said(0, 1, leads=LEADER, epoch=None))["seen"] == ""
+
+
+def test_a_time_that_does_not_count_is_told_once() -> None:
+    lines = (said(0, t, leads=LEADER, epoch=t, at_ns=1795927856169333024) for t in (1, 2))
+    assert judged(BELIEVER, *lines, said(0, 3, at_us=3 * S, leads=LEADER, epoch=3, at_ns=3))["seen"] == (
+        "node 0's at_ns 1795927856169333024 is no time of this run by the monotonic clock, and does not count"
+    )
 
 
 def test_two_who_believe_in_different_epochs_are_told_of() -> None:

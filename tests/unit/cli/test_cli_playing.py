@@ -203,6 +203,13 @@ def test_a_run_says_how_much_of_its_plan_came_about() -> None:
     assert why(played) == ["operations: 1 refused: the topic exists"]
 
 
+def test_what_is_odd_about_what_held_is_told_to_who_wants_to_know_more() -> None:
+    entries = [{"name": "a", "verdict": "held", "kind": "safety", "seen": 'node 0\'s epoch "x" does not count'}]
+    played = result("held", invariants=entries, parts={}, transactions=7, faults=[])
+    assert why(played) == []
+    assert why(played, verbose=True) == ["judged: ; 7 transactions", 'a: node 0\'s epoch "x" does not count']
+
+
 def test_an_environment_verdict_names_its_reason_first() -> None:
     parts = {"observed": {"verdict": "environment", "detail": "fault-0 (kill): nothing"}}
     entries = [{"name": "a", "kind": "safety", "verdict": "unknown", "seen": "its checker raised"}]

@@ -76,13 +76,16 @@ def test_the_last_line_needs_no_end(printing: Printing) -> None:
 
 def test_an_event_says_when_it_was_not_there_yet(printing: Printing) -> None:
     at = RunStart.now()
-    (event,) = printing.events(b'{"n": 1, "at_ns": %d}\n' % at.monotonic_ns)
+    (event, as_text) = printing.events(b'{"at_ns": %d}\n{"at_ns": "%d"}\n' % (at.monotonic_ns, at.monotonic_ns))
     assert event["writer"] == "node-0"
+    assert event["at_us"] == as_text["at_us"]
     assert event["at_us"] == (at.monotonic_ns - START.monotonic_ns) // 1000
     assert int(str(event["since_us"])) <= int(str(event["t_us"])) >= int(str(event["at_us"]))
 
 
-@pytest.mark.parametrize("at_ns", ["0", "-5", '"now"', "true", "1.5", "1795927856169333024", "9" * 30])
+@pytest.mark.parametrize(
+    "at_ns", ["0", "-5", '"now"', '"0"', '"1795927856169333024"', "true", "1.5", "1795927856169333024", "9" * 30]
+)
 def test_a_time_that_is_not_of_this_run_is_none(printing: Printing, at_ns: str) -> None:
     (event,) = printing.events(b'{"at_ns": %s}\n' % at_ns.encode())
     assert event["at_us"] is None
