@@ -50,6 +50,8 @@ def run(args: argparse.Namespace) -> int:
     from pytest_kcontroller.controller.decide.leader import rejection
     from pytest_kcontroller.errors import UsageError
     from pytest_kcontroller.model.election import ElectionReason
+    from pytest_kcontroller.model.text import shown
+    from pytest_kcontroller.plugin.blame import FROM_OUTSIDE
     from pytest_kcontroller.plugin.manager import load_plugins, nearest
 
     reasons = [reason.value for reason in ElectionReason]
@@ -66,8 +68,10 @@ def run(args: argparse.Namespace) -> int:
     try:
         choice = selector.select(view, reason)
         why = None if choice is None else rejection(choice, view, reason)
-    except Exception as raised:  # noqa: BLE001 - a plugin may raise anything; its author needs the place
-        why = f"it raised {raised!r} at {_place(raised)}"
+    except FROM_OUTSIDE:
+        raise
+    except BaseException as raised:  # noqa: BLE001 - a plugin may raise anything; its author needs the place
+        why = f"it raised {shown(raised)} at {_place(raised)}"
         if os.environ.get("KCONTROLLER_DEBUG") == "1":
             traceback.print_exc()
     stock = plugins.selectors_for({})[reason]

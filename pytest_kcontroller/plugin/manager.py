@@ -30,7 +30,9 @@ from pytest_kcontroller import hookspecs
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.hookspecs import PROJECT, AssignmentStrategy, LeaderSelector
 from pytest_kcontroller.model.election import ElectionReason
+from pytest_kcontroller.model.text import shown
 from pytest_kcontroller.plugin.assigning import STOCK_STRATEGY, Assigner
+from pytest_kcontroller.plugin.blame import FROM_OUTSIDE, advice, place_in, said
 from pytest_kcontroller.seams import Mutant
 
 STOCK = "kcontroller_plugins"
@@ -88,10 +90,11 @@ class Offers(Generic[T]):
             return offer  # type: ignore[no-any-return]
         try:
             made: T = offer(**options)
-        except Exception as bad:
-            raise UsageError(
-                f"the {self.kind} {name!r} of the plugin {self._plugins[name]} refuses its options: {bad}", where=where
-            ) from bad
+        except FROM_OUTSIDE:
+            raise
+        except BaseException as bad:
+            of = f"the {self.kind} {name!r} of the plugin {self._plugins[name]}"
+            raise UsageError(f"{of} refuses its options: {shown(bad, str)}", where=where) from bad
         return made
 
 
@@ -146,8 +149,14 @@ class Plugins:
         for implementation in sorted(getattr(self._manager.hook, hook).get_hookimpls(), key=lambda h: h.plugin_name):
             try:
                 found += [(implementation.plugin_name, offer) for offer in implementation.function()]
-            except (Exception, SystemExit) as bad:
-                raise UsageError(f"the plugin {implementation.plugin_name} failed in {hook}: {bad!r}") from bad
+            except FROM_OUTSIDE:
+                raise
+            except BaseException as bad:
+                module = getattr(implementation.plugin, "__name__", "")
+                raise UsageError(
+                    f"the plugin {implementation.plugin_name} failed in {hook}: {said(bad)}",
+                    where=place_in(module, bad),
+                ) from bad
         return found
 
     def _collect(self, hook: str, offers: Offers[Any]) -> None:
@@ -162,7 +171,9 @@ class Source:
     name: str
     origin: str
     load: Callable[[], object]
-    hint: str
+    module: str
+    hint: str = ""
+    """What to do if it cannot be imported; empty: that depends on why."""
 
 
 def sources(modules: Sequence[str] = (), *, installed: bool = True, stock: Sequence[str] = ()) -> list[Source]:
@@ -172,13 +183,12 @@ def sources(modules: Sequence[str] = (), *, installed: bool = True, stock: Seque
     for point in sorted(points, key=lambda point: (point.name, point.value)):
         dist = point.dist.name if point.dist is not None else point.value
         hint = f"uninstall or mend {dist}, which has this entry point"
-        found.append(Source(point.name, f"entry point of {dist}", point.load, hint))
+        found.append(Source(point.name, f"entry point of {dist}", point.load, point.module, hint))
     return found + [_of_module(name, "option") for name in modules]
 
 
 def _of_module(name: str, origin: str) -> Source:
-    hint = "it is imported by this name: install it, or put its folder on PYTHONPATH"
-    return Source(name, origin, partial(_import, name), hint)
+    return Source(name, origin, partial(_import, name), name)
 
 
 def _import(name: str) -> ModuleType:
@@ -287,9 +297,13 @@ def register(manager: pluggy.PluginManager, source: Source) -> tuple[str, ...]:
     """The hooks that the plugin implements. Raises UsageError if it cannot be imported or does not fit."""
     try:
         plugin = source.load()
-    except (Exception, SystemExit) as bad:  # a module may call sys.exit when it is imported
+    except FROM_OUTSIDE:
+        raise
+    except BaseException as bad:
         raise UsageError(
-            f"the plugin {source.name} cannot be imported: {type(bad).__name__}: {bad}", hint=source.hint
+            f"the plugin {source.name} cannot be imported: {said(bad)}",
+            where=place_in(source.module, bad),
+            hint=source.hint or advice(source.module, bad),
         ) from bad
     try:
         if not manager.is_registered(plugin):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from pytest_kcontroller.errors import KControllerError, UsageError
+from pytest_kcontroller.errors import UsageError
+from pytest_kcontroller.plugin.blame import FROM_OUTSIDE, said
 from pytest_kcontroller.plugin.manager import Plugins, Source, new_manager, register, sources
 
 Offered = Callable[[Plugins], Sequence[tuple[str, str]]]
@@ -38,8 +39,12 @@ def _survey(source: Source, more: Offered) -> FoundPlugin:
         plugins = Plugins(manager)
         kinds = (plugins.selectors, plugins.assignments, plugins.mutants)
         offers = tuple((kind.kind, offer) for kind in kinds for offer in kind.names) + tuple(more(plugins))
-    except (KControllerError, SystemExit) as broken:
-        what = broken.what if isinstance(broken, UsageError) else repr(broken)
+    except FROM_OUTSIDE:
+        raise
+    except BaseException as broken:  # noqa: BLE001 - so that the others are seen
+        what = said(broken)
+        if isinstance(broken, UsageError):
+            what = f"{broken.what} ({broken.where})" if broken.where else broken.what
         return FoundPlugin(name=source.name, origin=source.origin, hooks=hooks, problem=_one_line(what))
     return FoundPlugin(name=source.name, origin=source.origin, hooks=hooks, offers=offers)
 

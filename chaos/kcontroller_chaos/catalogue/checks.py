@@ -13,6 +13,8 @@ from kcontroller_chaos.faults import Fault
 from kcontroller_chaos.injection import CLAIMS
 from kcontroller_chaos.invariants import Invariant
 from kcontroller_chaos.znode_invariants import ZnodeInvariant
+from pytest_kcontroller.model.text import shown
+from pytest_kcontroller.plugin.blame import FROM_OUTSIDE
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _RULE = re.compile(r"[a-z][a-z0-9-]*")
@@ -37,8 +39,10 @@ def invariant_problem(offer: Any) -> str | None:
     try:
         inspect.signature(offer.check).bind(None, None)
         offer()
-    except Exception as wrong:  # noqa: BLE001 - its __init__ is as foreign as the rest
-        return f"is not made without arguments, or its `check` does not take (self, history): {wrong}"
+    except FROM_OUTSIDE:
+        raise
+    except BaseException as wrong:  # noqa: BLE001 - its __init__ is as foreign as the rest
+        return f"is not made without arguments, or its `check` does not take (self, history): {shown(wrong, str)}"
     return None
 
 

@@ -13,6 +13,8 @@ from kcontroller_chaos.faults import Fault
 from pytest_kcontroller.cluster.contract import Cluster
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.model.suggestions import nearest
+from pytest_kcontroller.model.text import shown
+from pytest_kcontroller.plugin.blame import FROM_OUTSIDE
 
 
 class WrongKeyError(UsageError):
@@ -89,8 +91,10 @@ class Kind:
         values = {name: float(value) if keys[name].type == "number" else value for name, value in given.items()}
         try:
             return made(**values)
-        except Exception as refused:
-            what = f"{self.name} (plugin {self.plugin}) refuses its parameters: {refused!r}"
+        except FROM_OUTSIDE:
+            raise
+        except BaseException as refused:
+            what = f"{self.name} (plugin {self.plugin}) refuses its parameters: {shown(refused)}"
             raise WrongKeyError(self.name, next(iter(given), "kind"), what, "") from refused
 
 

@@ -29,6 +29,8 @@ def kcontroller_leader_selectors():
 """
 
 
+SKIPS = GOOD.replace("return [Mine]", "import pytest; pytest.skip('not today')")
+
 SMOKE = str(Path(__file__).parents[3] / "chaos/campaigns/smoke.toml")
 
 
@@ -97,6 +99,12 @@ def test_a_good_plugin_is_listed_with_its_hook(write: Write, capsys: pytest.Capt
     [
         ("kct_syntax", "def broken(:\n", "cannot be imported: SyntaxError"),
         ("kct_exit", "import sys\nsys.exit(3)\n", "cannot be imported: SystemExit: 3"),
+        (
+            "kct_skips",
+            "import pytest\npytest.importorskip('kct_not_there')\n",
+            "cannot be imported: Skipped: could not import 'kct_not_there'",
+        ),
+        ("kct_hook_skips", SKIPS, "failed in kcontroller_leader_selectors: Skipped: not today"),
         (
             "kct_typo",
             GOOD.replace("r_selectors", "r_selektors"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -139,6 +140,72 @@ def test_two_plugins_with_one_name_are_both_named(offer: Offer) -> None:
 def test_a_plugin_that_cannot_be_imported_is_named() -> None:
     with pytest.raises(UsageError, match="the plugin no_such_plugin cannot be imported"):
         load_plugins(["no_such_plugin"], installed=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        (
+            "kct_divides",
+            "def made():\n    return 1 / 0\n\n\nmade()\n",
+            "{file}:2: the plugin kct_divides cannot be imported: ZeroDivisionError: division by zero\n  -> mend it",
+        ),
+        (
+            "kct_no_json",
+            "import json\njson.loads('{')\n",
+            "{file}:2: the plugin kct_no_json cannot be imported: JSONDecodeError: ",
+        ),
+        ("kct_no_python", "\ndef x(:\n", "{file}:2: the plugin kct_no_python cannot be imported: SyntaxError: invalid"),
+        (
+            "kct_needs",
+            "import kct_is_missing\n",
+            "{file}:1: the plugin kct_needs cannot be imported: ModuleNotFoundError: No module named 'kct_is_missing'\n"
+            "  -> mend it",
+        ),
+        (
+            "kct_speechless",
+            "class Bad(Exception):\n    def __str__(self):\n        return 1 / 0\n\n\nraise Bad\n",
+            "{file}:6: the plugin kct_speechless cannot be imported: Bad: <Bad whose str raises ZeroDivisionError>",
+        ),
+    ],
+)
+def test_where_a_plugin_cannot_be_imported_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str, message: str
+) -> None:
+    (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(UsageError) as refused:
+        load_plugins([name], installed=False)
+    assert str(refused.value).startswith(message.format(file=tmp_path / f"{name}.py"))
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("kct_nowhere", "it is imported by this name: install it, or put its folder on PYTHONPATH"),
+        ("kct_nowhere.inner", "it is imported by this name: install it, or put its folder on PYTHONPATH"),
+        (
+            "kct_nowhere.py",
+            "name the module, as in `import kct_nowhere`, not its file, and put its folder on PYTHONPATH",
+        ),
+        (
+            "./lib/kct_mine.py",
+            "name the module, as in `import kct_mine`, not its file, and put its folder on PYTHONPATH",
+        ),
+        ("", "name it as in `import my_plugin`"),
+    ],
+)
+def test_what_to_do_about_a_name_that_is_no_module(name: str, hint: str) -> None:
+    with pytest.raises(UsageError, match="cannot be imported") as refused:
+        load_plugins([name], installed=False)
+    assert refused.value.hint == hint
+
+
+def test_ctrl_c_while_a_plugin_is_imported_is_not_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "kct_slow.py").write_text("raise KeyboardInterrupt\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(KeyboardInterrupt):
+        load_plugins(["kct_slow"], installed=False)
 
 
 def test_a_hook_that_does_not_exist_is_an_error(offer: Offer) -> None:
