@@ -144,10 +144,18 @@ def with_damage(rows: DataFrame) -> DataFrame:
         F.when(~F.col("answered"), "verdicts.json is missing: the run was killed, or is still going on")
         .when(broken("answer"), "verdicts.json is damaged")
         .when(newer("answer"), "verdicts.json is of a newer version")
+        .when(_nameless(), "verdicts.json has a fault or an invariant without a name")
         .when(strange, "verdicts.json has no verdict that is known here")
     )
     damage = F.concat_ws("; ", about_run, about_answer, F.col("trouble"))
     return rows.withColumn("damage", F.when(damage != "", damage))
+
+
+def _nameless() -> Column:
+    """Whether an entry of `verdicts.json` does not say what it is about: nothing can be counted under no name."""
+    faults = F.exists("answer.faults", lambda entry: entry["id"].isNull())
+    invariants = F.exists("answer.invariants", lambda entry: entry["name"].isNull())
+    return F.coalesce(faults, F.lit(False)) | F.coalesce(invariants, F.lit(False))
 
 
 def without_duplicates(rows: DataFrame) -> DataFrame:
@@ -215,14 +223,18 @@ def verdict() -> Column:
     known = F.col("answer.overall").isin(*VERDICTS) & F.col("trouble").isNull()
     besides = F.col("answer.unexpected")  # a known violation hides nothing that went wrong besides
     said = F.when(besides.isin("unknown", "environment"), besides).otherwise(F.col("answer.overall"))
-    return F.when(known & ~newer & ~damaged, said).otherwise("unknown")
+    return F.when(known & ~newer & ~damaged & ~_nameless(), said).otherwise("unknown")
 
 
 def fault_table(rows: DataFrame) -> DataFrame:
     """One row per fault of a run, with what its recovery took."""
     keys = schemas.RUN_KEY.fieldNames()
-    faults = rows.select(*keys, F.explode("answer.faults").alias("of")).select(
-        *keys, F.col("of.id").alias("fault"), *[f"of.{name}" for name in _names(schemas.FAULTS, "kind", "evidence")]
+    faults = (
+        rows.select(*keys, F.explode("answer.faults").alias("of"))
+        .where(F.col("of.id").isNotNull())
+        .select(
+            *keys, F.col("of.id").alias("fault"), *[f"of.{name}" for name in _names(schemas.FAULTS, "kind", "evidence")]
+        )
     )
     recovery = rows.select(*keys, F.explode("answer.recovery").alias("of")).select(
         "directory",
@@ -246,6 +258,7 @@ def invariant_table(rows: DataFrame) -> DataFrame:
     """One row per invariant and run."""
     return (
         rows.select(*schemas.RUN_KEY.fieldNames(), F.explode("answer.invariants").alias("of"))
+        .where(F.col("of.name").isNotNull())
         .select(*schemas.RUN_KEY.fieldNames(), F.col("of.name").alias("invariant"), "of.*")
         .transform(_as(schemas.INVARIANTS))
     )

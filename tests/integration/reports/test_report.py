@@ -384,6 +384,7 @@ def test_folder_names_with_characters_special_to_spark_are_read(spark: SparkSess
 CUT = '{"schema": 1, "overall": "he'
 
 
+NAMELESS = '{"schema": 1, "overall": "violated", "ended": true, "faults": %s, "invariants": %s}'
 DAMAGE = [
     (
         "run.json",
@@ -402,6 +403,13 @@ DAMAGE = [
     ("verdicts.json", '{"schema": 2, "overall": "held"}', "unknown", "verdicts.json is of a newer version"),
     ("verdicts.json", '{"overall": "fine"}', "unknown", "verdicts.json has no verdict that is known here"),
     ("verdicts.json", '{"overall": "held", "faults": {}}', "unknown", "verdicts.json is damaged"),
+    ("verdicts.json", NAMELESS % ("[{}]", "[]"), "unknown", "verdicts.json has a fault or an invariant without a name"),
+    (
+        "verdicts.json",
+        NAMELESS % ("[]", '[{"verdict": "violated"}, {"name": "converges"}, null]'),
+        "unknown",
+        "verdicts.json has a fault or an invariant without a name",
+    ),
 ]
 
 
@@ -433,6 +441,7 @@ def test_damaged_runs_are_counted_and_named(spark: SparkSession, tmp_path: Path)
         folder.name: verdict for folder, verdict in zip(folders, [*(d[2] for d in DAMAGE), "held"], strict=True)
     }
     assert {run.campaign for run in made.summary.runs} == {"smoke"}
+    assert {one.invariant for one in made.summary.invariants} == {"writes-fenced", "leader-in-isr", "converges"}
 
 
 def test_the_example_of_a_failure_is_a_run_whose_files_are_whole(spark: SparkSession, tmp_path: Path) -> None:
