@@ -27,6 +27,7 @@ from pytest_kcontroller.model.history import (
     NodeMetadata,
     NodeReady,
     ProcessExited,
+    ProgramPrinted,
     Record,
     RunFailed,
 )
@@ -178,6 +179,9 @@ async def record_state(cluster: Cluster, record: Record) -> None:
         for node in cluster.fallen:
             record(NodeReady(node=node, why=FALLEN))
         await cluster.hear_out()  # what they printed until then is judged
+        for node in cluster.nodes:
+            if otherwise := cluster.said_otherwise(node):
+                record(ProgramPrinted(node=node, otherwise=otherwise))
         return
     reports, after = list[HistoryEvent](), await cluster.tree()
     for _ in range(LOOKS):

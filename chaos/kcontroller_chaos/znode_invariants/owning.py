@@ -22,6 +22,8 @@ from kcontroller_chaos.znode_invariants.znodes import (
     ownerships,
     txns,
 )
+from pytest_kcontroller.model.history import ProgramPrinted
+from pytest_kcontroller.model.text import printable
 
 LEADER_PATH = (
     "the znode that a session owns, as an ephemeral one; of a lock its directory, where the lowest number owns"
@@ -103,7 +105,9 @@ class OneBeliever(ZnodeInvariant):
                 return self._two(history, len(found), bad[0], second)
             fenced += bool(at_once)
             standing.append(second)
-        verdict = Verdict.of(len(found), "no program said who leads, in lines that are JSON objects")
+        printed = [f"; node {one['node']}: {printable(one['otherwise'])}" for one in history.of(ProgramPrinted)][:1]
+        why = f"no program said who leads, in lines that are JSON objects{''.join(printed)}"
+        verdict = Verdict.of(len(found), why)
         if not found and (others := sorted(who_leads(history, Pattern(self.path)))):
             return Verdict.of(0, f"no program said who leads {self.path}, but only {', '.join(others[:3])}")
         if not fenced:

@@ -49,7 +49,7 @@ class Output:
         self._history, self._start, self._failed = history, start, failed
         self._clock = RealClock(start)
         self._streams: dict[str, _Stream] = {}
-        self._others: dict[int, tuple[int, str]] = {}
+        self._others: dict[int, _Others] = {}
         self.failure = ""
         """What `failed` was called with, once."""
         self._ended = threading.Event()
@@ -93,16 +93,21 @@ class Output:
 
     def no_object(self, node: int, line: bytes) -> None:
         """A line that says nothing to us."""
-        count, first = self._others.get(node, (0, ""))
-        self._others[node] = count + 1, first or printable(line[:SHOWN].decode(errors="replace").strip())
+        if (others := self._others.get(node)) is None:
+            others = self._others[node] = _Others()
+        others.count += 1
+        brace = b"{" in line
+        if others.count == 1 or (brace and not others.brace):
+            others.shown, others.brace = others.count, brace
+            others.text = printable(line[:SHOWN].decode(errors="replace").strip())
 
     def others(self, node: int) -> str:
         """For people: how many of those the processes of a node have printed; empty: none."""
-        count, first = self._others.get(node, (0, ""))
-        lines = "1 line was" if count == 1 else f"{count:,} lines were"
-        return (
-            f"{lines} printed that {'is' if count == 1 else 'are'} no JSON object; the first: {first}" if count else ""
-        )
+        if (others := self._others.get(node)) is None:
+            return ""
+        lines = "1 line was printed that is" if others.count == 1 else f"{others.count:,} lines were printed that are"
+        which = "the first" if others.shown == 1 else "the first with a brace"
+        return f"{lines} no JSON object; {which}: {others.text}"
 
     def now_us(self) -> int:
         return self._clock.now_us()
@@ -143,6 +148,17 @@ class Output:
                 stream.close()
                 del self._streams[name]
         return more
+
+
+@dataclass(slots=True)
+class _Others:
+    """Lines that are no objects: how many, and the one that is shown. One with a brace tells more: it should be one perhaps,
+    and stands behind a log's prefix."""
+
+    count: int = 0
+    shown: int = 0
+    brace: bool = False
+    text: str = ""
 
 
 @dataclass(slots=True)

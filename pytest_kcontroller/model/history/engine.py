@@ -84,6 +84,17 @@ class NodeReady(EngineEvent):
 
 
 @event
+class ProgramPrinted(EngineEvent):
+    """What the processes of a node have printed on stdout until the end besides JSON objects, if they have."""
+
+    kind = "program.printed"
+    rank = Rank.UNTOLD
+    text = "the program of node {node}: {otherwise}"
+    node: Node
+    otherwise: Annotated[str, About("how many lines were no JSON object, and the most telling of them, in words")]
+
+
+@event
 class NodeRespawned(EngineEvent):
     """A program of a user's has ended by itself, and is started again, as `[system]` says."""
 

@@ -306,5 +306,6 @@ def test_what_was_not_said_is_waited_for_and_told(kc_system: KSystems) -> None:
         "never exercised: one-owner(/x)",
         "never exercised: one-believer(/x)",
     }
+    assert any("objects; node 0: 2 lines were printed that are no JSON object" in str(told.message) for told in idle)
     with pytest.raises(UsageError, match=r"'/x' is no invariant"):
         system.check("/x")  # type: ignore[arg-type]

@@ -247,6 +247,11 @@ NEVER = [
     (OWNER, [], "nobody made /my/leader"),
     (OWNER, [said(0, 1, leads=LEADER), said(1, 2, leads=LEADER)], "nobody made /my/leader"),
     (BELIEVER, HANDED_OVER, "no program said who leads, in lines"),
+    (
+        BELIEVER,
+        [engine(20, "program.printed", node=n, otherwise=f"{n} lines were ...") for n in (1, 2)],
+        "no program said who leads, in lines that are JSON objects; node 1: 1 lines were ...",
+    ),
     (BELIEVER, [said(0, 1, leads=7), said(0, 2, ready=True)], "no program said who leads, in lines"),
     (BELIEVER, [said(0, 1, leads="/my/leder")], "no program said who leads /my/leader, but only /my/leder"),
     (BELIEVER, [said(0, 21, leads=LEADER)], "no program said who leads, in lines"),

@@ -70,6 +70,20 @@ def test_garbage_is_no_event_and_hides_none(printing: Printing, garbage: bytes) 
     assert not printing.failures
 
 
+@pytest.mark.parametrize(
+    ("printed", "told"),
+    [
+        (b'{"n": 1}\n', ""),
+        (b"hello\n\n", "1 line was printed that is no JSON object; the first: hello"),
+        (b'INFO {"n": 1}\n{\n', '2 lines were printed that are no JSON object; the first: INFO {"n": 1}'),
+        (b"hello\n{\n} {\n", "3 lines were printed that are no JSON object; the first with a brace: {"),
+    ],
+)
+def test_of_lines_that_are_no_objects_the_most_telling_is_shown(printing: Printing, printed: bytes, told: str) -> None:
+    printing.events(printed)
+    assert printing.reader.others(0) == told
+
+
 def test_the_last_line_needs_no_end(printing: Printing) -> None:
     assert [event["said"] for event in printing.events(b'{"leads": "/l"}')] == [{"leads": "/l"}]
 
