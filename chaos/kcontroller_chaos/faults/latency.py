@@ -46,7 +46,8 @@ duration_s = 3
         """A question and its answer took the delay, once for each direction that has it."""
         count, late_us = (TRIPS_WITH_JITTER if self.jitter_ms else 1), len(line.streams) * self.delay_ms * 1000
         least_us = late_us - len(line.streams) * self.jitter_ms * 1000 // 2
-        limit_us = count * (2 * late_us + ANSWER_US)
+        longest_us = len(line.streams) * (self.delay_ms + self.jitter_ms) * 1000
+        limit_us = count * (2 * longest_us + ANSWER_US)
         trips = await line.trips(count, limit_us=limit_us)
         if trips is None or sum(trips) < count * least_us:
             return None
@@ -55,11 +56,11 @@ duration_s = 3
     def wrong_at(self, at: Placement) -> Wrong | None:
         if self.delay_ms == 0 and self.jitter_ms == 0:
             return "delay_ms", "what is late by 0 ms is not late: nothing could be observed", "at least 1"
-        return ToxicFault.wrong_at(self, at)
+        return super(Latency, self).wrong_at(at)  # that of the mode; a class with slots has no other super
 
     def within_s(self, on: Injection) -> float:
         # A connection and a question take four delays; other faults may end the node at the other end meanwhile, and again.
-        return (TRIPS_WITH_JITTER if self.jitter_ms else 2) * 8 * self.delay_ms / 1000 + 3
+        return (TRIPS_WITH_JITTER if self.jitter_ms else 2) * 8 * (self.delay_ms + self.jitter_ms) / 1000 + 3
 
     @classmethod
     def drawn(cls, draw: Random) -> Self:

@@ -106,3 +106,16 @@ def test_one_that_cannot_be_here_is_refused_before_anything_starts(
     assert played(fault, tmp_path) == 2
     assert f"the backend {SIMULATED.name} has no {lacking.name}" in capsys.readouterr().err
     assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("mode", ["control", "zookeeper"])
+def test_jitter_far_above_the_delay_has_the_time_that_it_takes(
+    mode: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = CAMPAIGN.format(
+        kind="latency", mode=f'mode = "{mode}"', target="controller", servers=1, more="duration_s = 1"
+    )
+    file = tmp_path / "one.toml"  # the session is long, so that nothing else happens
+    file.write_text(f"{text}delay_ms = 1\njitter_ms = 5000\n".replace("timeout_ms = 1000", "timeout_ms = 30000"))
+    run = ["campaign", "run", str(file), "--backend", SIMULATED.name, "--seeds", "1", "--out", str(tmp_path / "runs")]
+    assert main(run) == 0, capsys.readouterr()
