@@ -30,6 +30,8 @@ class Placement:
     session_timeout_ms: int
     still_ms: float = 0
     log_dirs: int = 1
+    target: str = ""
+    """As the file says it."""
 
 
 @dataclass(slots=True, kw_only=True)

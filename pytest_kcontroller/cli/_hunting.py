@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
-from kcontroller_chaos.backends.run import MUTANTS
+from kcontroller_chaos.catalogue.loading import MUTANTS
 from kcontroller_chaos.judge.outcome import HELD, UNKNOWN, aggregate, exit_status
 from kcontroller_chaos.judge.verdict import ENVIRONMENT, VIOLATED
 from kcontroller_chaos.play.hunting import fingerprint

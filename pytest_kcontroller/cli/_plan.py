@@ -41,11 +41,8 @@ def run(args: argparse.Namespace) -> int:
     from kcontroller_chaos.campaign.file import load_campaign
     from kcontroller_chaos.campaign.schedule import JITTER_US, draw
     from kcontroller_chaos.catalogue import load_catalogue
-    from kcontroller_chaos.play.runner import check_names
-    from pytest_kcontroller.plugin.manager import load_plugins
 
     campaign = load_campaign(args.file, load_catalogue(args.plugin))
-    check_names(campaign, load_plugins(tuple(args.plugin)), campaign.cluster.selectors, campaign.cluster.assignment)
     schedule = draw(campaign, campaign.seeds[0] if args.seed is None else args.seed)
     if args.json:
         head = {"campaign": campaign.name, "file": campaign.file, "seed": schedule.seed}

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kcontroller_chaos.backends.run import MUTANTS
+    from kcontroller_chaos.catalogue.loading import MUTANTS
     from pytest_kcontroller.plugin.manager import load_plugins
 
     offers = load_plugins((*args.plugin, MUTANTS)).mutants

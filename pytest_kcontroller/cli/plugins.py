@@ -33,8 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kcontroller_chaos.backends.run import MUTANTS
-    from kcontroller_chaos.catalogue.loading import STOCK, offers
+    from kcontroller_chaos.catalogue.loading import MUTANTS, STOCK, offers
     from pytest_kcontroller.errors import UsageError
     from pytest_kcontroller.plugin.survey import survey
 

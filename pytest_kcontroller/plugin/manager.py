@@ -135,6 +135,11 @@ class Plugins:
         mutant: Mutant = self.mutants.get(name, where=where)
         return mutant
 
+    def also(self, module: str) -> Plugins:
+        """These, and the stock plugin of this import name."""
+        register(self._manager, _of_module(module, "stock"))
+        return Plugins(self._manager)
+
     def kafkas(self, names: Sequence[str], *, where: str = "") -> tuple[Mutant, ...]:
         """The mutants of these names, of which each has to be Kafka's own behaviour. Raises UsageError."""
         there = [name for name in self.mutants.names if self.mutants.get(name).kafkas]

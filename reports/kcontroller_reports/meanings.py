@@ -24,7 +24,7 @@ class Meaning:
 
 @cache
 def _known() -> dict[str, dict[str, Meaning]]:
-    from kcontroller_chaos.backends.run import MUTANTS
+    from kcontroller_chaos.catalogue.loading import MUTANTS
     from pytest_kcontroller.plugin.manager import load_plugins
 
     known = load_catalogue(installed=False)  # a broken plugin of somebody's is no reason to have no report

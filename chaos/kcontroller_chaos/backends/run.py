@@ -36,8 +36,6 @@ from pytest_kcontroller.runtime.real import RunStart
 
 ENGINE = "engine"
 """The writer of what the harness records."""
-MUTANTS = "kcontroller_chaos.mutants"
-"""The plugin that has them."""
 
 LOOKS = 5
 SETTLE_S = 2.0

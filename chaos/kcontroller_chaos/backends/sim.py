@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kcontroller_chaos.backends.run import ENGINE, MUTANTS, Run, perform, too_long
+from kcontroller_chaos.backends.run import ENGINE, Run, perform, too_long
+from kcontroller_chaos.catalogue.loading import MUTANTS
 from kcontroller_chaos.feed import Event, Feed
 from kcontroller_chaos.history.read import History, in_order
 from kcontroller_chaos.history.rundir import RunDirectory

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from kcontroller_chaos.admin import ACTIONS
 from kcontroller_chaos.campaign import keys
+from kcontroller_chaos.campaign.choices import wrong_choice
 from kcontroller_chaos.campaign.keys import Section
 from kcontroller_chaos.campaign.seeds import parse_seeds
 from kcontroller_chaos.campaign.servers import too_few_servers
@@ -26,6 +27,8 @@ from kcontroller_chaos.campaign.specs import (
 )
 from kcontroller_chaos.campaign.systems import unfit, why_no_path
 from kcontroller_chaos.campaign.toml_lines import Lines
+from kcontroller_chaos.campaign.topics import wrong_topic_name
+from kcontroller_chaos.campaign.waiting import waits_in_a_ring
 from kcontroller_chaos.catalogue import Catalogue, load_catalogue
 from kcontroller_chaos.catalogue.actions import action_of
 from kcontroller_chaos.catalogue.invariants import invariants_of
@@ -42,10 +45,11 @@ from pytest_kcontroller.cluster.program import Program, WrongProgramError, progr
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.model.kafka_config import find_wrong
 from pytest_kcontroller.model.suggestions import nearest
-from pytest_kcontroller.model.topic_names import RULE, collide, why_no_topic_name
 from pytest_kcontroller.runtime.foreign import without_power
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+LONGEST_NAME = 200
+"""A file system takes 255 bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,16 +183,22 @@ class _Reader:
         head, cluster = rows["campaign"][0], ClusterSpec(**rows["cluster"][0])
         if not _NAME.fullmatch(head["name"]):
             self._fail("campaign", 0, "name", f"{head['name']!r} is no name", "letters, digits, hyphens")
+        if len(head["name"]) > LONGEST_NAME:
+            what = f"{len(head['name'])} letters are too many for the name of a directory"
+            self._fail("campaign", 0, "name", what, f"{LONGEST_NAME} at most")
         try:
             seeds = parse_seeds(head["seeds"])
         except ValueError as bad:
             self._fail("campaign", 0, "seeds", str(bad), "")
         if (wrong := find_wrong(cluster.config)) is not None:
             self._fail("cluster", 0, "config", wrong.what, wrong.hint, inner=wrong.name)
+        if choice := wrong_choice(cluster, self._catalogue):
+            self._fail("cluster", 0, *choice[:3], inner=choice[3])
         self._replication(rows["topics"], cluster.nodes)
         nodes = cluster.nodes + sum(row["does"].nodes_added for row in rows["workload"] if row["does"] is not None)
         self._possible(rows["workload"], nodes)
-        self._topic_names(rows["topics"], rows["workload"])
+        if wrong_name := wrong_topic_name(rows["topics"], rows["workload"]):
+            self._fail(*wrong_name)
         self._thresholds(rows)
         own = self._own_invariants(rows["invariants"])
         campaign = Campaign(
@@ -382,23 +392,6 @@ class _Reader:
             if row["does"] is not None and (wrong := row["does"].wrong_on(nodes)) is not None:
                 self._fail("workload", index, *wrong)
 
-    def _topic_names(self, topics: list[dict[str, Any]], workload: list[dict[str, Any]]) -> None:
-        """Kafka's rules, and no two `[[topics]]` of one name: what would end the run when it has begun is wrong in the file.
-        A workload may ask for a topic that is there: that is refused, and told."""
-        named = [("topics", index, "name", row["name"]) for index, row in enumerate(topics)]
-        for index, row in enumerate(workload):
-            made = () if row["does"] is None else row["does"].topics_after({})
-            named += [("workload", index, "topic", name) for name in made]
-        for number, (section, index, key, name) in enumerate(named):
-            if (why := why_no_topic_name(name)) is not None:
-                self._fail(section, index, key, why, RULE)
-            before = [other for *_, other in named[:number]]
-            if name in before and section == "topics":
-                self._fail(section, index, key, f"two topics are called {name!r}", "give one another name")
-            if twin := next((other for other in before if collide(name, other)), None):
-                what = f"{name!r} collides with {twin!r}: in Kafka's metrics `.` and `_` are one"
-                self._fail(section, index, key, what, "give one another name")
-
     def _workload(self, rows: list[dict[str, Any]], duration_s: float) -> tuple[AdminSpec, ...]:
         for index, row in enumerate(rows):
             if row["does"] is not None:
@@ -413,7 +406,10 @@ class _Reader:
             if row["id"] in [other["id"] for other in rows[:index]]:
                 self._fail("faults", index, "id", f"two faults are called {row['id']!r}", "give one another id")
         ids = {row["id"]: row["fault"].kind for row in rows}
-        return tuple(self._fault(index, row, ids, duration_s, at) for index, row in enumerate(rows))
+        specs = tuple(self._fault(index, row, ids, duration_s, at) for index, row in enumerate(rows))
+        if ring := waits_in_a_ring(specs):
+            self._fail("faults", *ring)
+        return specs
 
     def _fault(
         self, index: int, row: dict[str, Any], ids: Mapping[str, str], duration_s: float, at: Placement
@@ -435,7 +431,7 @@ class _Reader:
             self._fail(
                 "faults", index, "target", "`any` is for crash points: the node that comes to it first", "`random`"
             )
-        self._observable(index, row, replace(at, still_ms=row["still_ms"]))
+        self._observable(index, row, replace(at, still_ms=row["still_ms"], target=row["target"]))
         return FaultSpec(**row)
 
     def _observable(self, index: int, row: dict[str, Any], at: Placement) -> None:

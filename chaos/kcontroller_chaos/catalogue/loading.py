@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kcontroller_chaos.catalogue.checks import fault_problem, invariant_problem
@@ -21,6 +21,8 @@ from pytest_kcontroller.plugin.manager import Plugins, load_plugins
 
 STOCK = ("kcontroller_chaos.faults", "kcontroller_chaos.invariants")
 """The plugins that offer what this project brings."""
+MUTANTS = "kcontroller_chaos.mutants"
+"""The one that has the mutants: loaded when one is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,8 @@ class Catalogue:
     invariants: tuple[Invariant, ...]
     plugin_of: Mapping[str, str]
     """Invariant -> plugin."""
+    plugins: Plugins = field(repr=False, compare=False)
+    """What else they offer."""
 
     @property
     def fault_names(self) -> tuple[str, ...]:
@@ -64,7 +68,7 @@ def load_catalogue(modules: Sequence[str] = (), *, installed: bool = True) -> Ca
 def catalogue_of(plugins: Plugins) -> Catalogue:
     """Raises UsageError that names the plugin whose offer cannot be used."""
     invariants, plugin_of = _invariants(plugins.offered("kcontroller_invariants"))
-    return Catalogue(_kinds(plugins.offered("kcontroller_faults")), invariants, plugin_of)
+    return Catalogue(_kinds(plugins.offered("kcontroller_faults")), invariants, plugin_of, plugins)
 
 
 def offers(plugins: Plugins) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kcontroller_chaos.faults import parameter
-from kcontroller_chaos.injection import Evidence, Injection
+from kcontroller_chaos.injection import Evidence, Injection, Placement, Wrong
 from pytest_kcontroller.cluster.capabilities import REPORTS
 from pytest_kcontroller.cluster.contract import ZOOKEEPER
 from pytest_kcontroller.cluster.observed import gather_all
@@ -52,6 +52,15 @@ def direction_parameter(
 def peer_parameter() -> Any:
     """The parameter of a fault on links between nodes."""
     return parameter(EVERYBODY, "the id of the other node; -1: all others", least=EVERYBODY)
+
+
+def wrong_peer(peer: int, at: Placement) -> Wrong | None:
+    """What is wrong with the parameter of a fault that stands there; None: there is such a node, or it is all."""
+    if peer >= at.nodes:
+        return "peer", f"there is no node {peer}", f"0 to {at.nodes - 1}, or {EVERYBODY} for all others"
+    if at.target == f"node:{peer}":
+        return "peer", f"node {peer} has no link to itself", f"another node, or {EVERYBODY} for all others"
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,9 +25,10 @@ from kcontroller_chaos.faults._links import (
     ways_of,
     ways_to_zookeeper,
     with_peer,
+    wrong_peer,
 )
 from kcontroller_chaos.faults._probes import Line
-from kcontroller_chaos.injection import NETWORK, PROCESS, SESSION, Evidence, Injection
+from kcontroller_chaos.injection import NETWORK, PROCESS, SESSION, Evidence, Injection, Placement, Wrong
 from pytest_kcontroller.cluster.capabilities import PEERS, ZOOKEEPER_BYTES, Capability
 from pytest_kcontroller.model.toxics import Stream, Toxic
 from pytest_kcontroller.runtime.nursery import Nursery
@@ -110,6 +111,9 @@ class OnControl(ToxicFault):
     needs: ClassVar[tuple[Capability[object], ...]] = (PEERS,)
 
     peer: int = peer_parameter()
+
+    def wrong_at(self, at: Placement) -> Wrong | None:
+        return ToxicFault.wrong_at(self, at) or wrong_peer(self.peer, at)
 
     def ways(self, on: Injection) -> list[Way]:
         opened, accepted = (with_peer(on, pairs, self.peer) for pairs in (outbound(on), inbound(on)))

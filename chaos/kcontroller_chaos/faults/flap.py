@@ -22,8 +22,9 @@ from kcontroller_chaos.faults._links import (
     ways_of,
     ways_to_zookeeper,
     with_peer,
+    wrong_peer,
 )
-from kcontroller_chaos.injection import NETWORK, PROCESS, SESSION, Evidence, Injection
+from kcontroller_chaos.injection import NETWORK, PROCESS, SESSION, Evidence, Injection, Placement, Wrong
 from pytest_kcontroller.cluster.capabilities import PEERS
 from pytest_kcontroller.cluster.timing import withheld_s
 
@@ -115,6 +116,9 @@ class FlapControl(Flap):
     needs = (PEERS,)
 
     peer: int = peer_parameter()
+
+    def wrong_at(self, at: Placement) -> Wrong | None:
+        return Flap.wrong_at(self, at) or wrong_peer(self.peer, at)
 
     def ways(self, on: Injection) -> list[Way]:
         opened, accepted = (with_peer(on, pairs, self.peer) for pairs in (outbound(on), inbound(on)))

@@ -24,9 +24,10 @@ from kcontroller_chaos.faults._links import (
     ways_of,
     ways_to_zookeeper,
     with_peer,
+    wrong_peer,
 )
 from kcontroller_chaos.feed import writer_is
-from kcontroller_chaos.injection import NETWORK, PROCESS, SESSION, Evidence, Injection
+from kcontroller_chaos.injection import NETWORK, PROCESS, SESSION, Evidence, Injection, Placement, Wrong
 from pytest_kcontroller.cluster.capabilities import PEERS, REPORTS, Capability
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.history import ZkState
@@ -116,6 +117,9 @@ class Control(Partition):
     least_nodes = 2
 
     peer: int = peer_parameter()
+
+    def wrong_at(self, at: Placement) -> Wrong | None:
+        return Partition.wrong_at(self, at) or wrong_peer(self.peer, at)
 
     def opened(self, on: Injection) -> list[Pair]:
         return with_peer(on, outbound(on), self.peer)

@@ -6,9 +6,18 @@ import asyncio
 from dataclasses import dataclass
 
 from kcontroller_chaos.faults import Fault
-from kcontroller_chaos.faults._links import CONTROL, RETRY_US, answering, inbound, outbound, peer_parameter, with_peer
+from kcontroller_chaos.faults._links import (
+    CONTROL,
+    RETRY_US,
+    answering,
+    inbound,
+    outbound,
+    peer_parameter,
+    with_peer,
+    wrong_peer,
+)
 from kcontroller_chaos.feed import Event, writer_is
-from kcontroller_chaos.injection import NETWORK, PROCESS, SESSION, Evidence, Injection
+from kcontroller_chaos.injection import NETWORK, PROCESS, SESSION, Evidence, Injection, Placement, Wrong
 from pytest_kcontroller.cluster.capabilities import PEERS, REPORTS
 from pytest_kcontroller.cluster.contract import ZOOKEEPER
 from pytest_kcontroller.cluster.observed import gather_all
@@ -89,6 +98,9 @@ class ResetControl(Reset):
     needs = (PEERS,)
 
     peer: int = peer_parameter()
+
+    def wrong_at(self, at: Placement) -> Wrong | None:
+        return Reset.wrong_at(self, at) or wrong_peer(self.peer, at)
 
     async def inject(self, on: Injection) -> None:
         pairs = with_peer(on, outbound(on) + inbound(on), self.peer)

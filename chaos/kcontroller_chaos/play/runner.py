@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from kcontroller_chaos import backends
-from kcontroller_chaos.backends.run import MUTANTS, Run
+from kcontroller_chaos.backends.run import Run
 from kcontroller_chaos.campaign.file import Campaign
 from kcontroller_chaos.campaign.schedule import Schedule, draw
 from kcontroller_chaos.catalogue.invariants import facts_of
+from kcontroller_chaos.catalogue.loading import MUTANTS
 from kcontroller_chaos.history.rundir import RunDirectory
 from kcontroller_chaos.judge.outcome import exit_status
 from kcontroller_chaos.judge.verdict import ENVIRONMENT, judge
@@ -91,18 +92,17 @@ def check(campaign: Campaign, options: Options) -> ClusterSettings:
         backend.check_runs_programs(in_image=bool(campaign.program.image), where=f"{campaign.file}: `system`")
     plugins = load_plugins((*options.plugins, MUTANTS))
     _check_mutant(plugins, options.mutant)
-    plugins.kafkas(campaign.cluster.kafka_compat, where=f"{campaign.file}: `cluster.kafka_compat`")
-    selectors = {**campaign.cluster.selectors, **options.selectors}
-    assignment = options.assignment or campaign.cluster.assignment
-    check_names(campaign, plugins, selectors, assignment)
+    plugins.selectors_for(options.selectors, where="--selector")
+    if options.assignment is not None:
+        plugins.assignments.make(options.assignment, where="--assignment")
     if options.noop_fault is not None:
         _check_noop(campaign, options.noop_fault)
     return ClusterSettings(
         nodes=campaign.cluster.nodes,
         log_dirs=campaign.cluster.log_dirs,
         session_timeout_ms=campaign.cluster.session_timeout_ms,
-        selectors=selectors,
-        assignment=assignment,
+        selectors={**campaign.cluster.selectors, **options.selectors},
+        assignment=options.assignment or campaign.cluster.assignment,
         config=campaign.cluster.config,
         plugins=options.plugins,
         plugin_limit_s=campaign.cluster.plugin_limit_s,
@@ -124,17 +124,6 @@ def _check_mutant(plugins: Plugins, name: str | None) -> None:
         check_applies(mutant)
     except MutantDoesNotApplyError as stale:
         raise UsageError(str(stale), where="--mutant", hint="the code has moved on: mend the mutant") from None
-
-
-def check_names(campaign: Campaign, plugins: Plugins, selectors: Mapping[str, Any], assignment: Any) -> None:
-    """That there are selectors and a strategy of these names. Raises UsageError."""
-    where = f"{campaign.file}: `cluster."
-    try:
-        plugins.selectors_for(selectors, where=f"{where}selectors")
-        plugins.assignments.make(assignment, where=f"{where}assignment`")
-    except UsageError as wrong:
-        hint = f"{wrong.hint}; is a --plugin missing?" if wrong.hint else "is a --plugin missing?"
-        raise UsageError(wrong.what, where=f"{wrong.where.rstrip('`')}`", hint=hint) from None
 
 
 def _check_noop(campaign: Campaign, noops: str) -> None:

@@ -88,15 +88,6 @@ def test_what_kafka_does_is_a_setting_of_the_cluster(tmp_path: Path, name: str) 
     assert "mutant.counts" not in (result.path / "history" / "engine.jsonl").read_text()
 
 
-def test_only_what_kafka_does_can_be_its_setting(tmp_path: Path) -> None:
-    campaign = load_campaign(FILES["KAFKA-1188"])
-    cluster = replace(campaign.cluster, kafka_compat=["KAFKA-1188"])
-    with pytest.raises(
-        UsageError, match=r"KAFKA-1188.toml: `cluster.kafka_compat`: 'KAFKA-1188' is nothing that Kafka"
-    ):
-        asyncio.run(run_once(replace(campaign, cluster=cluster), 1, Options(out=tmp_path)))
-
-
 PLUGIN = """
 from pytest_kcontroller.hookspecs import hookimpl
 from pytest_kcontroller.seams import Mutant
