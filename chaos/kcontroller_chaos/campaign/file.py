@@ -376,6 +376,7 @@ class _Reader:
         for key, what, planned, more in (
             ("faults_applied", "faults", rows["faults"], drawn["faults"]),
             ("operations_ok", "actions", written, drawn["admin"]),
+            ("invariants_exercised", "`[[invariants]]`", rows["invariants"], []),
         ):
             if not more and least[key] > max(1, len(planned)):
                 said = f"{least[key]} is more than the {len(planned)} {what} of the file"

@@ -201,9 +201,10 @@ THRESHOLDS = Section(
     (
         Key("faults_applied", "integer", "faults that are applied, if some are planned", 1, least=0),
         Key("operations_ok", "integer", "actions of the workload that succeed, if some are planned", 1, least=0),
+        Key("invariants_exercised", "integer", "entries of [[invariants]] that find something to check", 1, least=0),
     ),
 )
-"""Both 0 say that a file without faults and workload is meant."""
+"""The first two 0 say that a file without faults and workload is meant."""
 
 
 def faults_section(catalogue: Catalogue) -> Section:

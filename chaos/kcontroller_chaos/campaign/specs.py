@@ -85,6 +85,7 @@ class Thresholds:
 
     faults_applied: int = 1
     operations_ok: int = 1
+    invariants_exercised: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

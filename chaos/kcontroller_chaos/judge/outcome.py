@@ -45,7 +45,9 @@ def worst_of(value: Mapping[str, Any], *, but: Collection[str] = ()) -> str:
         return "environment"
     if violated:
         return "violated"
-    return "unknown" if "unknown" in (*parts, judged(left, value["transactions"])) else "held"
+    # That too little was exercised is said by their part alone.
+    parts += [value["parts"]["invariants"]["verdict"], judged(left, value["transactions"])]
+    return "unknown" if "unknown" in parts else "held"
 
 
 def judged(invariants: Sequence[Mapping[str, Any]], transactions: int) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kcontroller_chaos.checking import NEVER_EXERCISED
 from kcontroller_chaos.history.read import History
 from kcontroller_chaos.judge.recovery import SKIPPED
 from pytest_kcontroller.model.history import AdminFail, AdminInfo, AdminInvoke, AdminOk
@@ -29,6 +30,7 @@ class Plan:
     no_room: str = ""
     faults_applied: int = 1
     operations_ok: int = 1
+    invariants_exercised: int = 1
 
     @classmethod
     def of(cls, actions: Iterable[Mapping[str, Any]], run: Mapping[str, Any]) -> Plan:
@@ -41,6 +43,7 @@ class Plan:
             no_room=(run.get("schedule") or {}).get("no_room") or "",
             faults_applied=int(thresholds.get("faults_applied", 1)),
             operations_ok=int(thresholds.get("operations_ok", 1)),
+            invariants_exercised=int(thresholds.get("invariants_exercised", 1)),
         )
 
     @property
@@ -81,6 +84,16 @@ def operations_missing(found: Sequence[Entry], plan: Plan) -> str:
         return ""
     count = f"{done} of {len(plan.operations)} operations succeeded{_needed(done, plan.operations_ok)}"
     return "; ".join((count, *not_done(found)))
+
+
+def invariants_missing(entries: Sequence[Entry], asked: Sequence[Collection[str]], plan: Plan) -> str:
+    """Why too few of what the file asks for was exercised; empty: enough was. `asked`: the names of each of its entries."""
+    exercised = {entry["name"] for entry in entries if entry["verdict"] != NEVER_EXERCISED}
+    count = sum(1 for names in asked if not exercised.isdisjoint(names))
+    if not asked or count >= plan.invariants_exercised:
+        return ""
+    needed = _needed(count, plan.invariants_exercised)
+    return f"{count} of {len(asked)} `[[invariants]]` of the file found anything to check{needed}"
 
 
 def untested(value: Mapping[str, Any]) -> str:

@@ -19,7 +19,14 @@ from kcontroller_chaos.judge.known import mark_known
 from kcontroller_chaos.judge.notes import never_exercised, notes
 from kcontroller_chaos.judge.outcome import judged, worst_of
 from kcontroller_chaos.judge.recovery import SKIPPED, elections, faults, recovery
-from kcontroller_chaos.judge.tested import OK, Plan, faults_missing, operations, operations_missing
+from kcontroller_chaos.judge.tested import (
+    OK,
+    Plan,
+    faults_missing,
+    invariants_missing,
+    operations,
+    operations_missing,
+)
 from kcontroller_chaos.judge.timeline import timeline
 from kcontroller_chaos.znode_invariants.owning import OneBeliever
 from pytest_kcontroller.errors import KControllerError
@@ -85,12 +92,15 @@ def verdicts(
     else:
         found = [{**entry, "began_us": began(history, entry)} for entry in check_all(history, invariants)]
     ended = bool(history.of(RunEnded) or failed) or history.tree is not None
+    wanted = [] if unstarted else _wanted(run or {})
+    idle = never_exercised(found, {name for names in wanted for name in names})
+    missing = "" if plan is None else invariants_missing(found, wanted, plan)
     of_program = bool((run or {}).get("system"))  # nobody knows when a program of others is as it was
     parts = {
         "injected": _injected(injected, plan, failed),
         "operations": _operations(asked, plan),
         "observed": _observed(injected, plan, history),
-        "invariants": _invariants(found, len(history.txns)),
+        "invariants": _invariants(found, len(history.txns), "; ".join((missing, *idle)) if missing else ""),
         "healed": _part(injected, plan, "healed_us", ("not-healed",), of=_applied(injected)),
     }
     value: Entry = {
@@ -106,7 +116,7 @@ def verdicts(
         "recovery": [] if of_program else recovery(history, injected, elected, converged=ended and _converged(found)),
         "overloaded": [str(event["session"]) for event in history.of(HostOverload)],
         "cut": list(history.cut),
-        "notes": [*notes(history), *([] if unstarted else never_exercised(found, _asked(run or {})))],
+        "notes": [*notes(history), *(one for one in idle if one not in parts["invariants"]["detail"])],
     }
     value["overall"] = worst_of(value)
     if run is not None:
@@ -114,11 +124,13 @@ def verdicts(
     return value
 
 
-def _asked(run: Mapping[str, Any]) -> set[str]:
-    """The names of invariants that its file asks for, and that may have something to check: only a program of others says
-    who leads."""
-    made = from_facts(run.get("invariants", ()))
-    return {one.name for one in made if run.get("system") or not isinstance(one, OneBeliever)}
+def _wanted(run: Mapping[str, Any]) -> list[list[str]]:
+    """The names of the invariants that each entry of its file asks for, and that may have something to check: only a program
+    of others says who leads."""
+    return [
+        [one.name for one in from_facts([entry]) if run.get("system") or not isinstance(one, OneBeliever)]
+        for entry in run.get("invariants", ())
+    ]
 
 
 def _unjudged(entry: Entry) -> Entry:
@@ -186,11 +198,17 @@ def _applied(injected: Sequence[Entry]) -> int:
     return _count(injected, APPLIED)
 
 
-def _invariants(entries: Sequence[Entry], transactions: int) -> Entry:
-    """`count` are those that found something to check."""
+def _invariants(entries: Sequence[Entry], transactions: int, missing: str) -> Entry:
+    """`count` are those that found something to check; `missing`: why that is too little."""
     verdict = judged(entries, transactions)
+    if verdict == HELD and missing:
+        return {"verdict": UNKNOWN, **_exercised(entries), "detail": missing}
     details = [f"{entry['name']}: {entry['seen']}" for entry in entries if entry["verdict"] == verdict != HELD]
     if not details and verdict == UNKNOWN:
         details = ["ZooKeeper's log has no transaction" if not transactions else "no invariant found anything to check"]
+    return {"verdict": verdict, **_exercised(entries), "detail": "; ".join(details)}
+
+
+def _exercised(entries: Sequence[Entry]) -> Entry:
     exercised = sum(1 for entry in entries if entry["verdict"] != NEVER_EXERCISED)
-    return {"verdict": verdict, "count": exercised, "of": len(entries), "detail": "; ".join(details)}
+    return {"count": exercised, "of": len(entries)}

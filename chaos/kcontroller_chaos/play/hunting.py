@@ -16,6 +16,7 @@ from kcontroller_chaos.backends.run import Run
 from kcontroller_chaos.backends.sim import Simulation, Work, kafkas_of, mutant_of, simulate_within
 from kcontroller_chaos.campaign.file import Campaign
 from kcontroller_chaos.campaign.schedule import Schedule, draw
+from kcontroller_chaos.catalogue.invariants import facts_of
 from kcontroller_chaos.history.read import in_order
 from kcontroller_chaos.history.rundir import utc
 from kcontroller_chaos.judge.tested import Plan, untested
@@ -59,6 +60,7 @@ class Hunter:
         self._facts = {
             "thresholds": asdict(campaign.thresholds),
             "expected": [asdict(one) for one in campaign.expected],
+            "invariants": facts_of(campaign.own_invariants),
         }
 
     def play(self, seed: int, schedule: Schedule | None = None) -> Glance:

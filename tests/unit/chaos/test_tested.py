@@ -9,10 +9,12 @@ import pytest
 
 from kcontroller_chaos.campaign.file import load_campaign
 from kcontroller_chaos.campaign.schedule import Schedule, draw
+from kcontroller_chaos.catalogue.invariants import facts_of
 from kcontroller_chaos.history.read import History
 from kcontroller_chaos.invariants import Invariant, named
-from kcontroller_chaos.judge.tested import Plan
+from kcontroller_chaos.judge.tested import Plan, untested
 from kcontroller_chaos.judge.verdict import verdicts
+from kcontroller_chaos.znode_invariants import ZnodeInvariant, one_owner, value_never_decreases
 from pytest_kcontroller.errors import UsageError
 from tests.tools.histories import GOOD, engine
 
@@ -112,6 +114,40 @@ def test_an_invariant_without_a_subject_is_never_exercised_and_alone_proves_noth
     assert verdicts(History(applied("a")), Plan(faults=("a",)))["overall"] == "unknown"
 
 
+def asking(*own: ZnodeInvariant, least: int = 1, system: bool = True, status: int = 0) -> dict[str, Any]:
+    """The verdicts of a run whose file asks for these; a node ends with that status."""
+    run = {"started": "2026-01-01", "system": {"command": ["x"]} if system else None, "invariants": facts_of(own)}
+    plan = Plan(faults=("a",), invariants_exercised=least)
+    ended = [{**engine("process.exited", node=2, status=status), "t_us": 1}] if status else []
+    return verdicts(History((*GOOD, *applied("a"), *ended)), plan, [named("nodes-stay-up"), *own], run=run)
+
+
+NOPE = "never exercised: one-believer(/nope) (no program said who leads, in lines that are JSON objects); one-owner(/nope) ("
+
+
+def test_a_run_in_which_nothing_was_exercised_that_its_file_asks_for_is_unknown() -> None:
+    value = asking(*one_owner("/nope"))
+    assert (value["overall"], value["unexpected"]) == ("unknown", "unknown")
+    detail = value["parts"]["invariants"]["detail"]
+    assert detail.startswith(f"0 of 1 `[[invariants]]` of the file found anything to check; {NOPE}")
+    assert value["notes"] == []
+    assert untested(value) == detail
+    assert asking(*one_owner("/nope"), system=False)["overall"] == "unknown"
+    assert asking(*one_owner("/nope"), least=0)["overall"] == "held"
+    assert asking()["overall"] == "held"
+    violated = asking(*one_owner("/nope"), status=1)
+    assert (violated["overall"], violated["notes"][0].startswith(NOPE)) == ("violated", True)
+
+
+def test_one_that_was_exercised_is_enough_unless_the_file_asks_for_more() -> None:
+    both = (*value_never_decreases("/controller_epoch"), *one_owner("/nope"))
+    value = asking(*both)
+    assert (value["overall"], value["notes"][0].startswith(NOPE)) == ("held", True)
+    more = asking(*both, least=2)
+    assert more["overall"] == "unknown"
+    assert "1 of 2 `[[invariants]]` of the file found anything to check (`[thresholds]` asks for 2); " in untested(more)
+
+
 def test_a_log_without_transactions_is_no_witness() -> None:
     events = [event for event in GOOD if event["kind"] != "zk.txn"]
     value = verdicts(History((*events, *applied("a"))), Plan(faults=("a",)), [named("one-controller-after-healing")])
@@ -125,6 +161,7 @@ def test_a_log_without_transactions_is_no_witness() -> None:
     ("text", "message"),
     [
         ("[thresholds]\nfaults_applied = 2\n", "c.toml:8: `thresholds.faults_applied`: 2 is more than the 0 faults"),
+        ("[thresholds]\ninvariants_exercised = 2\n", "2 is more than the 0 `[[invariants]]` of the file"),
         ("[thresholds]\noperations_ok = -1\n", "c.toml:8: `thresholds.operations_ok`: -1 is less than 0"),
         (
             '[[faults]]\nkind = "kill"\nat_s = 1\ntarget = "leader-of:order-0"\n',
@@ -144,6 +181,8 @@ def test_what_no_run_could_reach_is_found_in_the_file(tmp_path: Path, text: str,
 
 
 def test_thresholds_of_a_file(tmp_path: Path) -> None:
-    (tmp_path / "c.toml").write_text(HEAD + "[thresholds]\nfaults_applied = 0\noperations_ok = 0\n")
+    (tmp_path / "c.toml").write_text(
+        HEAD + "[thresholds]\nfaults_applied = 0\noperations_ok = 0\ninvariants_exercised = 0\n"
+    )
     read = load_campaign(tmp_path / "c.toml").thresholds
-    assert (read.faults_applied, read.operations_ok) == (0, 0)
+    assert (read.faults_applied, read.operations_ok, read.invariants_exercised) == (0, 0, 0)
