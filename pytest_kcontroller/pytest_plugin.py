@@ -110,8 +110,13 @@ def pytest_configure(config: pytest.Config) -> None:
         campaign_items.choose_files(config, settings)
 
 
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    return campaign_items.collect(file_path, parent)
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(
+    file_path: Path, parent: pytest.Collector
+) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    found = yield
+    ours = campaign_items.collect(file_path, parent, alone=not found)
+    return found if ours is None else [*found, ours]
 
 
 def _needs_no_word(error: BaseException) -> tuple[bool, bool]:

@@ -178,7 +178,8 @@ class _Reader:
         known = {section.name: section for section in keys.sections(self._catalogue)}
         for name in table:
             if name not in known:
-                self._fail(name, 0, "", f"there is no section `{name}`", nearest(name, known))
+                missing = "" if "campaign" in table else ", and [campaign] is missing: is this a campaign file?"
+                self._fail(name, 0, "", f"there is no section `{name}`{missing}", nearest(name, known))
         rows = {name: self._rows(section, table.get(name)) for name, section in known.items()}
         head, cluster = rows["campaign"][0], ClusterSpec(**rows["cluster"][0])
         if not _NAME.fullmatch(head["name"]):
