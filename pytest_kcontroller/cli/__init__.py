@@ -29,6 +29,8 @@ INTERNAL_ERROR = 3
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 """As a shell says it of a program that SIGPIPE ended."""
+UNWRITABLE = (errno.ENOSPC, errno.EIO)
+"""Of a disk that is full, and of a terminal that has been closed."""
 
 GROUPS = {
     "Start here": ("doctor", "up"),
@@ -64,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         leave(sys.stdout)
         return BROKEN_PIPE
     except OSError as full:
-        if full.errno != errno.ENOSPC:
+        if full.errno not in UNWRITABLE:
             return _internal(full)
         _say(f"nothing more can be written: {full}")
         leave(sys.stdout)
@@ -96,7 +98,7 @@ def exit_status_of(failed: BaseException) -> int:
         return INTERRUPTED
     if isinstance(failed, SystemExit):
         return UsageError.exit_status
-    full = isinstance(failed, OSError) and failed.errno == errno.ENOSPC
+    full = isinstance(failed, OSError) and failed.errno in UNWRITABLE
     return EnvironmentFailure.exit_status if full else INTERNAL_ERROR
 
 

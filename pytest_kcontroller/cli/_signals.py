@@ -1,4 +1,5 @@
-"""Ctrl-C and SIGTERM, which CI systems send, end a command: it heals, stops what it started, and goes."""
+"""Ctrl-C, SIGTERM, which CI systems send, and SIGHUP, which a terminal that is closed sends, end a command: it heals, stops
+what it started, and goes."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ T = TypeVar("T")
 
 DEAF_S = 0.7
 """A loop that has not taken notice of a signal by then is held up by somebody's code."""
-NUMBERS = (signal.SIGINT, signal.SIGTERM)
+NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 async def until_terminated(work: Coroutine[Any, Any, T], heard: Callable[[], object] = lambda: None) -> T:
@@ -44,16 +45,19 @@ def run_until_terminated(work: Coroutine[Any, Any, T]) -> T:
 
 @contextlib.contextmanager
 def terminated_as_interrupted() -> Iterator[None]:
-    """SIGTERM raises KeyboardInterrupt, as Ctrl-C does: what a command has begun is taken back. Nothing, if somebody else
-    handles it."""
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+    """SIGTERM and SIGHUP raise KeyboardInterrupt, as Ctrl-C does: what a command has begun is taken back. Not one that
+    somebody else handles, or that is ignored, as SIGHUP is under nohup."""
+    free = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) == signal.SIG_DFL]
+    if threading.current_thread() is not threading.main_thread() or not free:
         yield
         return
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in free:
+        signal.signal(number, signal.default_int_handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number in free:
+            signal.signal(number, signal.SIG_DFL)
 
 
 class _Stop:
@@ -90,7 +94,8 @@ class _Stop:
 
 @contextlib.contextmanager
 def _handled(stop: _Stop) -> Iterator[None]:
-    before = {number: signal.signal(number, stop) for number in NUMBERS}
+    heard = [number for number in NUMBERS if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, stop) for number in heard}  # under nohup nobody wants to hear SIGHUP
     try:
         yield
     finally:

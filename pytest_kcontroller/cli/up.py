@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
     left = "nothing is left" if args.keep is None else f"histories and logs are in {args.keep}"
     try:
         say(f"stopped; {left}", "stopped", kept=None if args.keep is None else str(args.keep))
-    except BrokenPipeError:  # who read it has left: that it was asked to stop is what the status says all the same
+    except OSError:  # who read it has left: that it was asked to stop is what the status says all the same
         leave(stdout())
     return INTERRUPTED
 

@@ -64,7 +64,8 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def run_node(settings: NodeSettings) -> int:
-    """Until SIGTERM (status 0; after a controlled shutdown) or SIGINT (130; without one), both after closing the session.
+    """Until SIGTERM or SIGHUP (status 0; after a controlled shutdown), or SIGINT (130; without one), all after closing the
+    session.
 
     Raises KControllerError.
     """
@@ -104,10 +105,11 @@ async def _run(node: Node, runtime: RealRuntime, settings: NodeSettings, mutant:
     def stop(number: int) -> None:
         """A second signal cuts a controlled shutdown short; nothing interrupts the closing of the session."""
         asked.append(number)
-        node.stop(life, controlled=number == signal.SIGTERM)
+        node.stop(life, controlled=number != signal.SIGINT)
 
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    hangup = () if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN else (signal.SIGHUP,)  # it is ignored under nohup
+    for number in (signal.SIGTERM, signal.SIGINT, *hangup):
         loop.add_signal_handler(number, stop, number)
     try:
         async with contextlib.AsyncExitStack() as stack:

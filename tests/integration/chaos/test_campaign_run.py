@@ -102,9 +102,9 @@ def test_what_is_wrong_is_said_before_anything_starts(arguments: list[object], s
     assert not (tmp_path / "runs").exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_a_signal_leaves_a_readable_run_and_nothing_else(number: signal.Signals, tmp_path: Path) -> None:
-    """Ctrl-C and SIGTERM heal first; after SIGKILL the supervisors end what is left."""
+    """Ctrl-C, SIGTERM and a closed terminal heal first; after SIGKILL the supervisors end what is left."""
     command = [*PROGRAM, "campaign", "run", str(CAMPAIGNS / "smoke.toml"), "--seeds", "1", "--out", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         told = "*/*/history/engine.jsonl"

@@ -97,7 +97,7 @@ def test_it_says_what_happens_and_stops_at_ctrl_c(tmp_path: Path) -> None:
     assert [*tmp_path.iterdir(), *outside(cluster)] == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_other_signals_leave_nothing_either(number: signal.Signals, tmp_path: Path) -> None:
     with up(tmp_path, "--nodes", "1", "--json") as cluster:
         line = cluster.until(r'^{"event": "up".*').group()
@@ -105,9 +105,9 @@ def test_other_signals_leave_nothing_either(number: signal.Signals, tmp_path: Pa
         assert json.loads(line)["controller"] == 0
         children = psutil.Process(cluster.process.pid).children(recursive=True)
         cluster.process.send_signal(number)
-        if number == signal.SIGTERM:
+        if number != signal.SIGKILL:
             jsonschema.validate(json.loads(cluster.until(r'^{"event": "stopped".*').group()), SCHEMA)
-        assert cluster.process.wait() == (130 if number == signal.SIGTERM else -number)
+        assert cluster.process.wait() == (-number if number == signal.SIGKILL else 130)
     gone, alive = psutil.wait_procs(children, timeout=scaled(15))
     assert len(gone) >= 5
     assert not alive
