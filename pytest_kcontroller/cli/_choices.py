@@ -7,6 +7,7 @@ import argparse
 from pathlib import Path
 
 from pytest_kcontroller.errors import UsageError
+from pytest_kcontroller.runtime.rng import MOST_SEED
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +30,12 @@ def check_least(args: argparse.Namespace, **least: float) -> None:
         if value is not None and not value >= at_least:  # nan is neither
             where = f"--{name.replace('_', '-')}"
             raise UsageError(f"{value:g} is too small", where=where, hint=f"{at_least:g} or more")
+
+
+def check_seed(seed: int | None, where: str) -> None:
+    """Raises UsageError for what is no seed. None: it was not given."""
+    if seed is not None and not 0 <= seed <= MOST_SEED:
+        raise UsageError(f"{seed} is no seed", where=where, hint=f"0 to {MOST_SEED}")
 
 
 def selectors(args: argparse.Namespace) -> dict[str, str]:

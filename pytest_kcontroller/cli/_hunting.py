@@ -27,6 +27,7 @@ from pytest_kcontroller.model.text import printable_lines
 from pytest_kcontroller.plugin.manager import load_plugins, typed
 from pytest_kcontroller.runtime.nursery import Nursery
 from pytest_kcontroller.runtime.real import RealClock, RunStart
+from pytest_kcontroller.runtime.rng import MOST_SEED
 
 if TYPE_CHECKING:
     from kcontroller_chaos.campaign.file import Campaign
@@ -72,8 +73,15 @@ class Hunt:
 
     @property
     def next_seed(self) -> int:
-        """The first that was not played."""
-        return next(seed for seed in range(self.first, self.first + len(self.seeds) + 1) if seed not in self.seeds)
+        """The first that was not played; after the last one there is 0."""
+        found = next(seed for seed in range(self.first, self.first + len(self.seeds) + 1) if seed not in self.seeds)
+        return found if found <= MOST_SEED else 0
+
+    @property
+    def most_runs(self) -> int:
+        """No more can be played."""
+        left = MOST_SEED - self.first + 1
+        return left if self.max_runs is None else min(self.max_runs, left)
 
     def add(self, record: Mapping[str, Any]) -> None:
         self.played[_kind(record)] += 1
@@ -167,7 +175,7 @@ async def _play_seeds(plan: Hunt, screen: Progress, clock: RealClock) -> list[Ma
         async with asyncio.timeout(plan.max_seconds), Nursery() as tasks:
             tasks.start(_show_progress(plan, screen, clock), name="progress")
             tasks.start(play_batches(plan.work, plan.jobs, record.put_nowait), name="workers")
-            while len(strange) < ENOUGH and plan.count != plan.max_runs:
+            while len(strange) < ENOUGH and plan.count != plan.most_runs:
                 one = await record.get()
                 if "failure" in one:
                     same = run_line(str(plan.campaign.file), [one["seed"]], plan.options, backend="")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_kcontroller.cli import explain
+from pytest_kcontroller.cli import _choices, explain
 from pytest_kcontroller.cli._json import print_json
 from pytest_kcontroller.cli._text import columns
 
@@ -42,6 +42,7 @@ def run(args: argparse.Namespace) -> int:
     from kcontroller_chaos.campaign.schedule import JITTER_US, draw
     from kcontroller_chaos.catalogue import load_catalogue
 
+    _choices.check_seed(args.seed, "--seed")
     campaign = load_campaign(args.file, load_catalogue(args.plugin))
     schedule = draw(campaign, campaign.seeds[0] if args.seed is None else args.seed)
     if args.json:

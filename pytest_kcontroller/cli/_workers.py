@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_kcontroller.errors import EnvironmentFailure, KControllerError, UsageError
 from pytest_kcontroller.plugin.manager import child_environment
 from pytest_kcontroller.runtime.nursery import Nursery
+from pytest_kcontroller.runtime.rng import MOST_SEED
 
 if TYPE_CHECKING:
     from kcontroller_chaos.play.runner import Options
@@ -34,11 +35,12 @@ def encoded(options: Options) -> dict[str, Any]:
 
 
 def endless(first: int, jobs: int) -> Iterator[list[int]]:
-    """Seeds of one batch after the other: `jobs` processes side by side leave none out, and none runs far ahead."""
-    while True:
-        for offset in range(jobs):
-            yield list(range(first + offset, first + BATCH * jobs, jobs))
-        first += BATCH * jobs
+    """Seeds of one batch after the other: `jobs` processes side by side leave none out, and none runs far ahead. There are
+    so many that no hunt comes to the end, but for one that begins near it."""
+    while first <= MOST_SEED:
+        end = min(first + BATCH * jobs, MOST_SEED + 1)
+        yield from filter(None, (list(range(first + offset, end, jobs)) for offset in range(jobs)))
+        first = end
 
 
 def raise_failure(one: Mapping[str, Any], where: str) -> None:

@@ -44,7 +44,8 @@ def run(args: argparse.Namespace) -> int:
     from pytest_kcontroller.cli._json import print_json
     from pytest_kcontroller.cli._output import documented
 
-    _choices.check_least(args, from_seed=0, jobs=1, max_seconds=0, max_runs=1)
+    _choices.check_seed(args.from_seed, "--from-seed")
+    _choices.check_least(args, jobs=1, max_seconds=0, max_runs=1)
     campaign = load_campaign(args.file, load_catalogue(args.plugin))
     options = Options(
         out=args.out,

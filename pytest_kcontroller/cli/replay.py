@@ -54,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_kcontroller.errors import UsageError
 
     _choices.check_least(args, times=1)
+    _choices.check_seed(args.seed, "--seed")
     if args.what.is_dir():
         if args.seed is not None:
             raise UsageError("a run has its seed", where="--seed", hint="leave it out, or name a campaign file")

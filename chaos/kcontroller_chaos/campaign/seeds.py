@@ -20,10 +20,12 @@ def parse_seeds(value: object) -> tuple[int, ...]:
         return tuple(dict.fromkeys(value))
     seeds: list[int] = []
     for part in str(value).split(","):
-        found = re.fullmatch(r"\s*(\d{1,18})(?:\.\.(\d{1,18}))?\s*", part)
+        found = re.fullmatch(r"\s*([0-9]{1,19})(?:\.\.([0-9]{1,19}))?\s*", part)
         if found is None or int(found[2] or found[1]) < int(found[1]):
             raise ValueError(f'{shown(value)} is not seeds: write "1..20", "3" or "1,4,7"')
         first, last = int(found[1]), int(found[2] or found[1])
+        if last > MOST_SEED:
+            raise ValueError(f"{last} is no seed: 0 to {MOST_SEED}")
         if len(seeds) + last - first >= MOST_SEEDS:
             raise ValueError(f"{value!r} is more than {MOST_SEEDS:,} seeds")
         seeds += range(first, last + 1)

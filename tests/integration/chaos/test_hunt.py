@@ -17,6 +17,7 @@ import pytest
 
 from pytest_kcontroller.cli import main
 from pytest_kcontroller.cluster.timing import scaled
+from pytest_kcontroller.runtime.rng import MOST_SEED
 from tests.tools.programs import run_kcontroller
 
 CAMPAIGNS = Path(__file__).parents[3] / "chaos" / "campaigns"
@@ -179,7 +180,14 @@ def test_a_hunt_in_which_no_run_ended_has_found_nothing_out(tmp_path: Path) -> N
     assert "no run ended in 0 s" in done.stdout
 
 
-@pytest.mark.parametrize("option", ["--jobs", "--max-runs", "--from-seed", "--max-seconds"])
+def test_after_the_last_seed_a_hunt_ends(tmp_path: Path) -> None:
+    done = hunt(tmp_path, CAMPAIGNS / "smoke.toml", "--from-seed", MOST_SEED - 1, "--max-runs", 5)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 schedules, " in done.stdout
+    assert "smoke.toml --from-seed 0\n" in done.stdout
+
+
+@pytest.mark.parametrize("option", ["--jobs", "--max-runs", "--max-seconds"])
 def test_bad_numbers_are_said(tmp_path: Path, option: str) -> None:
     done = hunt(tmp_path, CAMPAIGNS / "smoke.toml", option, "-1")
     assert done.returncode == 2

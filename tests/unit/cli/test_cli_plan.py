@@ -9,7 +9,9 @@ import pytest
 
 from kcontroller_chaos.campaign.file import load_campaign
 from kcontroller_chaos.campaign.schedule import draw
+from kcontroller_chaos.campaign.seeds import parse_seeds
 from pytest_kcontroller.cli import main
+from pytest_kcontroller.runtime.rng import MOST_SEED
 
 CAMPAIGNS = Path(__file__).parents[3] / "chaos" / "campaigns"
 SMOKE, ZOMBIE = CAMPAIGNS / "smoke.toml", CAMPAIGNS / "zombie.toml"
@@ -73,6 +75,25 @@ def test_a_bad_file_is_one_message(
         (tmp_path / "campaign.toml").write_text(text)
     assert main(["campaign", "plan", str(tmp_path / "campaign.toml")]) == 2
     assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seed", [-1, MOST_SEED + 1])
+@pytest.mark.parametrize(
+    ("command", "option"), [("campaign plan", "--seed"), ("replay", "--seed"), ("hunt", "--from-seed")]
+)
+def test_what_is_no_seed_is_refused_alike_by_every_command(
+    command: str, option: str, seed: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*command.split(), str(SMOKE), option, str(seed)]) == 2
+    assert f"{option}: {seed} is no seed\n  -> 0 to {MOST_SEED}\n" in capsys.readouterr().err
+
+
+def test_the_largest_seed_can_be_planned_and_played(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["campaign", "plan", str(SMOKE), "--seed", str(MOST_SEED)]) == 0
+    assert f"--seeds {MOST_SEED}\n" in capsys.readouterr().out
+    assert parse_seeds(f"{MOST_SEED - 1}..{MOST_SEED}") == (MOST_SEED - 1, MOST_SEED)
+    with pytest.raises(ValueError, match=f"{MOST_SEED + 1} is no seed: 0 to {MOST_SEED}"):
+        parse_seeds(f"{MOST_SEED}..{MOST_SEED + 1}")
 
 
 def test_a_seed_is_a_number(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,12 +10,19 @@ import pytest
 from pytest_kcontroller.cli._worker import _failure
 from pytest_kcontroller.cli._workers import BATCH, endless, raise_failure
 from pytest_kcontroller.errors import KControllerError, UsageError
+from pytest_kcontroller.runtime.rng import MOST_SEED
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 5])
 def test_no_seed_is_left_out_or_played_twice(jobs: int) -> None:
     seeds = [seed for batch in islice(endless(100, jobs), 3 * jobs) for seed in batch]
     assert sorted(seeds) == list(range(100, 100 + 3 * jobs * BATCH))
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 5])
+def test_after_the_last_seed_there_is_none(jobs: int) -> None:
+    first = MOST_SEED - BATCH * jobs - 2
+    assert sorted(seed for batch in endless(first, jobs) for seed in batch) == list(range(first, MOST_SEED + 1))
 
 
 @pytest.mark.parametrize(
