@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_kcontroller.cli import explain
 from pytest_kcontroller.errors import MissingExtraError
+from pytest_kcontroller.model.text import LONGEST, printable
 
 if TYPE_CHECKING:
     from kcontroller_reports.report import Report
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 
     found = find_runs(args.directories)
     for remark in found.remarks:
-        print(remark, file=sys.stderr)
+        _remark(remark)
     if not found.places:
         print("there is nothing to report: no run directory (one with a run.json) was found", file=sys.stderr)
         _print_json(args, _NOTHING_RAN, runs=0, verdicts={}, files={}, remarks=list(found.remarks))
@@ -73,7 +74,7 @@ def _tell(args: argparse.Namespace, remarks: Sequence[str], report: Report) -> N
     from kcontroller_reports.report import JUNIT, MARKDOWN, PAGE, SUMMARY, TABLES
 
     for remark in report.remarks:
-        print(remark, file=sys.stderr)
+        _remark(remark)
     print(block_text(report.block))
     if github := os.environ.get("GITHUB_STEP_SUMMARY"):
         try:
@@ -104,6 +105,11 @@ def _print_json(args: argparse.Namespace, status: int, **facts: Any) -> None:
 
     if args.json:
         print_json(document("report", status, **facts))
+
+
+def _remark(text: str) -> None:
+    """With names of directories and files in it, which may hold anything."""
+    print(printable(text, 10 * LONGEST), file=sys.stderr)
 
 
 def _say(what: str) -> None:

@@ -584,6 +584,15 @@ def test_no_runs_at_all_is_status_5_with_a_sentence_and_no_report(tmp_path: Path
     assert not (tmp_path / "out").exists()
 
 
+def test_names_of_directories_do_not_steer_the_terminal(tmp_path: Path) -> None:
+    odd = tmp_path / "odd\x1b[31m\nname"
+    odd.mkdir()
+    done = command(odd, "-o", tmp_path / "out")
+    assert done.returncode == 5
+    assert done.stderr.startswith(rf"{tmp_path}/odd\x1b[31m\x0aname: holds no run (no run.json in it or below it)")
+    assert "\x1b" not in done.stderr
+
+
 def test_a_place_that_cannot_be_read_or_written_is_status_2_before_any_work(tmp_path: Path) -> None:
     MadeRun(tmp_path / "runs", 1).write()
 
