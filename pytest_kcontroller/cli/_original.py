@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from kcontroller_chaos import backends
 from kcontroller_chaos.campaign.file import load_campaign
-from kcontroller_chaos.campaign.schedule import Schedule
+from kcontroller_chaos.campaign.schedule import INSTEAD, Schedule
 from kcontroller_chaos.catalogue import load_catalogue
 from kcontroller_chaos.history.rundir import SCHEMA, RunDirectory, read_json
 from kcontroller_chaos.judge.outcome import counted_as
 from kcontroller_chaos.play.runner import Options
 from pytest_kcontroller.cli._results import Planned
 from pytest_kcontroller.errors import UsageError
+from pytest_kcontroller.runtime.rng import MOST_SEED
 
 Original = tuple[tuple[str, ...], list[str]]
 """What a replay is compared with: the outcome, and the decisions by time."""
+
+WITHOUT = "replay the run without this file: nothing is compared then"
 
 _NEEDED: dict[str, tuple[type, ...]] = {
     "schema": (int,),
@@ -35,21 +40,27 @@ _NEEDED: dict[str, tuple[type, ...]] = {
 }
 
 
-def original_run(path: Path, out: Path) -> tuple[Planned, Options, Original]:
-    """The run's own campaign file, schedule and options. Raises UsageError if it lacks them."""
+def original_run(path: Path, out: Path) -> tuple[Planned, Options, Original | None]:
+    """The run's own campaign file, schedule and options, and what came of it: None, if it has no verdicts.json. Raises
+    UsageError if it lacks anything else."""
     directory = RunDirectory.open(path)
     facts = directory.read_run()
     if not directory.campaign.exists():
         hint = "play its campaign file: kcontroller replay FILE --seed N"
         raise UsageError("this run has no campaign.toml", where=str(path), hint=hint)
     for name, kind in _NEEDED.items():
-        if not isinstance(facts.get(name), kind) or (name == "seed" and isinstance(facts["seed"], bool)):
+        if not isinstance(facts.get(name), kind) or not _may_be(name, facts[name]):
             raise UsageError(f"`{name}` is {facts.get(name)!r}, which no run writes", where=str(path / "run.json"))
-    if facts["schema"] != SCHEMA:
-        raise UsageError(f"schema {facts['schema']} is not known here", where=str(path / "run.json"))
+    _check_schema(facts["schema"], path / "run.json")
+    if facts["backend"] not in backends.NAMES:
+        hint = f"one of {', '.join(backends.NAMES)}"
+        raise UsageError(
+            f"there is no backend {facts['backend']!r}", where=f"{path / 'run.json'}: `backend`", hint=hint
+        )
     campaign = load_campaign(directory.campaign, load_catalogue(facts["plugins"]))
-    schedule = Schedule.load(directory.schedule, campaign, facts["seed"])
-    _tell_changed(directory.schedule, facts.get("schedule"))
+    played = facts["schedule"] if isinstance(facts.get("schedule"), dict) else {}
+    schedule = Schedule.load(directory.schedule, campaign, facts["seed"], str(played.get("no_room") or ""))
+    _tell_changed(directory.schedule, played)
     try:
         campaign = replace(campaign, file=str(facts["campaign"]["file"]))
         planned = Planned(campaign, facts["seed"], schedule)
@@ -65,22 +76,45 @@ def original_run(path: Path, out: Path) -> tuple[Planned, Options, Original]:
         )
     except (KeyError, TypeError, ValueError) as missing:
         raise UsageError(f"it lacks what a replay needs: {missing!r}", where=str(path / "run.json")) from None
-    verdicts = read_json(path / "verdicts.json") if (path / "verdicts.json").exists() else {}
-    original = {"overall": facts.get("verdict", "unknown"), **verdicts}
+    return planned, options, _judged(path / "verdicts.json")
+
+
+def _may_be(name: str, value: Any) -> bool:
+    if name == "seed":
+        return type(value) is int and 0 <= value <= MOST_SEED
+    return name != "plugins" or all(isinstance(module, str) for module in value)
+
+
+def _judged(file: Path) -> Original | None:
+    if not file.exists():
+        return None
+    verdicts = read_json(file)
+    _check_schema(verdicts.get("schema"), file)
     try:
-        return planned, options, (outcome(original), decisions(original))
+        if not isinstance(verdicts["invariants"], list):
+            raise TypeError
+        return outcome(verdicts), decisions(verdicts)
     except (KeyError, TypeError, AttributeError):
-        raise UsageError("is not what a judged run has", where=str(path / "verdicts.json")) from None
+        raise UsageError("is not what a judged run has", where=str(file), hint=WITHOUT) from None
 
 
-def _tell_changed(file: Path, played: object) -> None:
-    """A schedule may be edited on purpose, to try another one; one that lost lines must not pass for the run's own.
+def _check_schema(schema: object, file: Path) -> None:
+    if schema != SCHEMA:
+        hint = WITHOUT if file.name == "verdicts.json" else ""
+        raise UsageError(f"schema {json.dumps(schema)} is not known here", where=str(file), hint=hint)
+
+
+def _tell_changed(file: Path, played: Mapping[str, Any]) -> None:
+    """A schedule may be edited on purpose, to try another one; one that lost lines must not pass for the run's own. Raises
+    UsageError: it lost all of them.
 
     Compared is the file as it is: an older version's actions lack the keys that are new."""
     text = file.read_bytes()
-    if not isinstance(played, dict) or played.get("sha256") == hashlib.sha256(text).hexdigest():
+    if not played or played.get("sha256") == hashlib.sha256(text).hexdigest():
         return
     now, then = len(text.splitlines()), played.get("actions")
+    if not now and then:
+        raise UsageError(f"is empty, and the run had {then} actions", where=str(file), hint=INSTEAD)
     count = f"it has {now} actions, the run had {then}" if now != then else "its actions are others"
     print(f"{file}: is not the schedule that was played: {count}", file=sys.stderr)
     print("  -> what is replayed is this file; the verdict need not come back", file=sys.stderr)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,10 +62,16 @@ def run(args: argparse.Namespace) -> int:
         if args.backend is not None:
             raise UsageError("a run has its backend", where="--backend", hint="leave it out, or name a campaign file")
         planned, options, original = original_run(args.what, args.out)
+        place = str(args.what / "run.json")
+        if original is None:
+            print(
+                f"{args.what}: it has no verdicts.json: what comes of a replay is compared with nothing",
+                file=sys.stderr,
+            )
     else:
-        planned, original = _of_file(args.what, args.seed), None
+        planned, original, place = _of_file(args.what, args.seed), None, ""
         options = _options(args.out, backend=args.backend or backends.for_needs(planned.campaign.needs).name)
-    check(planned.campaign, options)
+    check(planned.campaign, options, place)
     playing = Playing(planned=[planned] * args.times, options=options, verbose=args.verbose)
     with documented(lambda status: _print_json(args, playing, original, status)):
         results = play(playing)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,14 +86,19 @@ def _plan(args: argparse.Namespace) -> Shrink:
     from pytest_kcontroller.cli._shrinking import Shrink
     from pytest_kcontroller.errors import UsageError
 
-    planned, options, ((verdict, *violated), _) = original_run(args.what, args.out)
+    planned, options, original = original_run(args.what, args.out)
+    if original is None:
+        hint = f"replay it first, and shrink that run: kcontroller replay {shlex.quote(str(args.what))}"
+        what = "it has no verdicts.json: nobody knows what it violates"
+        raise UsageError(what, where=str(args.what), hint=hint)
+    (verdict, *violated), _ = original
     safety = {one.name for one in planned.campaign.invariants if one.kind == SAFETY}
     others = violated if verdict == VIOLATED else []  # what else broke may be its consequence, or the environment's
     wanted = next((name for name in violated if name in safety), next(iter(others), None))
     if wanted is None or planned.schedule is None:
         raise UsageError(f"this run is {verdict}: there is nothing to shrink", where=str(args.what))
     output = args.output or Path(f"{planned.campaign.name}-seed-{planned.seed}.toml")
-    check(planned.campaign, options)
+    check(planned.campaign, options, str(args.what / "run.json"))
     simulated = backends.backend(options.backend).simulated
     return Shrink(
         run=args.what,

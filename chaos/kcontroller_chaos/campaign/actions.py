@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +11,33 @@ from kcontroller_chaos.admin import AdminAction
 from kcontroller_chaos.catalogue import Catalogue
 from kcontroller_chaos.catalogue.actions import action_of
 from kcontroller_chaos.faults import Fault
+from pytest_kcontroller.errors import UsageError
+from pytest_kcontroller.model.suggestions import nearest
 
 ADMIN = "admin"
 FAULT = "fault"
+
+
+_NOTHING = type(None)
+_ENTRY: dict[str, tuple[type, ...]] = {
+    "id": (str,),
+    "what": (str,),
+    "kind": (str,),
+    "stream": (str,),
+    "mode": (str, _NOTHING),
+    "target": (str, _NOTHING),
+    "at_us": (int, _NOTHING),
+    "when": (str, _NOTHING),
+    "after_us": (int,),
+    "still_us": (int,),
+    "duration_us": (int, _NOTHING),
+    "until": (str, _NOTHING),
+    "within_us": (int, _NOTHING),
+    "if_possible": (bool,),
+    "parameters": (dict,),
+}
+"""The keys of an entry, and what they can be."""
+_NEEDED = ("id", "what", "kind", "stream", "mode", "parameters")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +105,18 @@ class Action:
 
     @classmethod
     def of_entry(cls, entry: Mapping[str, Any], catalogue: Catalogue) -> Action:
-        """Raises UsageError for a fault or action that nobody offers, KeyError and TypeError for what is no entry."""
+        """Raises UsageError for what is no entry, and for a fault or action that nobody offers."""
+        for name in entry:
+            if name not in _ENTRY:
+                raise UsageError(f"no action has a key `{name}`", hint=nearest(name, _ENTRY))
+        for name, kinds in _ENTRY.items():
+            if name not in entry and name in _NEEDED:
+                raise UsageError(f"the key `{name}` is missing", hint="every action has it")
+            if name in entry and type(entry[name]) not in kinds:
+                raise UsageError(f"its `{name}` is {json.dumps(entry[name])}, which no action has")
         rest = {name: value for name, value in entry.items() if name not in ("what", "kind", "mode", "parameters")}
+        if entry["what"] not in (ADMIN, FAULT):
+            raise UsageError(f"its `what` is {json.dumps(entry['what'])}", hint=f"{FAULT} or {ADMIN}")
         if entry["what"] == ADMIN:
             return cls(does=action_of(entry["kind"], entry["parameters"]), **rest)
         return cls(does=catalogue.kind(entry["kind"]).fault(entry["mode"], entry["parameters"]), **rest)

@@ -15,8 +15,10 @@ from kcontroller_chaos.campaign.file import Campaign
 from kcontroller_chaos.campaign.generator import generate, no_room
 from kcontroller_chaos.campaign.specs import AdminSpec, FaultSpec, TopicSpec
 from pytest_kcontroller.errors import UsageError
-from pytest_kcontroller.runtime.rng import NamedRng
+from pytest_kcontroller.model.text import json_or_none
+from pytest_kcontroller.runtime.rng import MOST_SEED, NamedRng
 
+INSTEAD = "restore it, or play the campaign file: kcontroller replay FILE --seed N"
 JITTER_US = 200_000
 """A time in a campaign is moved by at most this much, either way."""
 
@@ -30,7 +32,7 @@ class Schedule:
     topics: tuple[TopicSpec, ...] = ()
     """What the cluster has before the run begins: the campaign's, not in schedule.jsonl."""
     no_room: str = ""
-    """Why the generator drew no fault; empty: it did, or there is none."""
+    """Why the generator drew no fault; empty: it did, there is none, or nobody knows any more."""
 
     def rng(self, action: Action) -> random.Random:
         """What the engine draws this action's target from."""
@@ -51,25 +53,30 @@ class Schedule:
         return {"actions": len(self.actions), "sha256": digest, "no_room": self.no_room}
 
     @classmethod
-    def load(cls, path: Path, campaign: Campaign, seed: int = 0) -> Schedule:
-        """A schedule of this campaign; `seed` is that of one without actions.
+    def load(cls, path: Path, campaign: Campaign, seed: int = 0, no_room: str = "") -> Schedule:
+        """A schedule of this campaign; `seed` is that of one without actions, `no_room` what its run has said.
 
         Raises UsageError naming file and line."""
         actions: list[Action] = []
         try:
             text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as bad:
-            raise UsageError(f"no schedule: {bad}", where=str(path)) from None
+        except UnicodeDecodeError:
+            raise UsageError("is no UTF-8 text", where=str(path), hint=INSTEAD) from None
+        except OSError as refused:
+            raise UsageError(f"cannot be read: {refused.strerror}", where=str(path), hint=INSTEAD) from None
         for number, line in enumerate(text.splitlines(), start=1):
+            value = json_or_none(line)
             try:
-                value = json.loads(line)
-                seed = value.pop("seed")
+                if not isinstance(value, dict):
+                    raise UsageError("is no JSON object", hint=f"each line is an action; {INSTEAD}")
+                given = value.pop("seed", None)
+                if type(given) is not int or not 0 <= given <= MOST_SEED:
+                    raise UsageError(f"its `seed` is {json.dumps(given)}", hint=f"0 to {MOST_SEED}")
+                seed = given
                 actions.append(Action.of_entry(value, campaign.catalogue))
             except UsageError as bad:
                 raise UsageError(f"no action: {bad.what}", where=f"{path}:{number}", hint=bad.hint) from None
-            except (ValueError, TypeError, KeyError, AttributeError) as bad:
-                raise UsageError(f"no action: {bad}", where=f"{path}:{number}") from None
-        return cls(seed, tuple(actions), campaign.topics, no_room(campaign, actions))
+        return cls(seed, tuple(actions), campaign.topics, no_room)
 
 
 def draw(campaign: Campaign, seed: int) -> Schedule:

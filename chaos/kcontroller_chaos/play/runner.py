@@ -27,7 +27,7 @@ from kcontroller_chaos.znode_invariants import ZnodeInvariant
 from pytest_kcontroller import __version__
 from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.timing import stretched
-from pytest_kcontroller.errors import EnvironmentFailure, UsageError
+from pytest_kcontroller.errors import EnvironmentFailure, NotOnThisBackend, UsageError
 from pytest_kcontroller.plugin.manager import Plugins, load_plugins, versions
 from pytest_kcontroller.runtime.foreign import done_apart
 from pytest_kcontroller.runtime.real import RealClock, RunStart
@@ -83,20 +83,26 @@ class RunResult:
         return exit_status(self.unexpected)
 
 
-def check(campaign: Campaign, options: Options) -> ClusterSettings:
-    """Everything that can be wrong before something starts. Raises UsageError."""
+def check(campaign: Campaign, options: Options, place: str = "") -> ClusterSettings:
+    """Everything that can be wrong before something starts. `place`: the file that says the options; empty: they are typed.
+    Raises UsageError."""
     backend = backends.backend(options.backend)
-    backend.load().check(options.zookeeper_image)
+    try:
+        backend.load().check(options.zookeeper_image)
+    except NotOnThisBackend as wrong:
+        if not place:
+            raise
+        raise NotOnThisBackend(wrong.what, where=f"{place}: `zookeeper_image`") from None
     backend.check_has(campaign.needs, where=str(campaign.file))
     if campaign.program is not None:
         backend.check_runs_programs(in_image=bool(campaign.program.image), where=f"{campaign.file}: `system`")
     plugins = load_plugins((*options.plugins, MUTANTS))
-    _check_mutant(plugins, options.mutant)
-    plugins.selectors_for(options.selectors, where="--selector")
+    _check_mutant(plugins, options.mutant, f"{place}: `mutant`" if place else "--mutant")
+    plugins.selectors_for(options.selectors, where=f"{place}: selectors" if place else "--selector")
     if options.assignment is not None:
-        plugins.assignments.make(options.assignment, where="--assignment")
+        plugins.assignments.make(options.assignment, where=f"{place}: `assignment`" if place else "--assignment")
     if options.noop_fault is not None:
-        _check_noop(campaign, options.noop_fault)
+        _check_noop(campaign, options.noop_fault, f"{place}: `noop_fault`" if place else "--noop-fault")
     return ClusterSettings(
         nodes=campaign.cluster.nodes,
         log_dirs=campaign.cluster.log_dirs,
@@ -114,19 +120,19 @@ def check(campaign: Campaign, options: Options) -> ClusterSettings:
     )
 
 
-def _check_mutant(plugins: Plugins, name: str | None) -> None:
+def _check_mutant(plugins: Plugins, name: str | None, where: str) -> None:
     """That it replaces what there is in a node, which need not be one of this process. Raises UsageError."""
-    mutant = plugins.mutant(name, where="--mutant")
+    mutant = plugins.mutant(name, where=where)
     if mutant is None:
         return
     importlib.import_module(NODE)
     try:
         check_applies(mutant)
     except MutantDoesNotApplyError as stale:
-        raise UsageError(str(stale), where="--mutant", hint="the code has moved on: mend the mutant") from None
+        raise UsageError(str(stale), where=where, hint="the code has moved on: mend the mutant") from None
 
 
-def _check_noop(campaign: Campaign, noops: str) -> None:
+def _check_noop(campaign: Campaign, noops: str, where: str) -> None:
     names = campaign.fault_names
     for noop in noops.split(","):
         if noop in names:
@@ -134,7 +140,7 @@ def _check_noop(campaign: Campaign, noops: str) -> None:
         known = noop.partition(":")[0] in campaign.catalogue.kinds
         what = f"{campaign.file} has no fault {noop!r}" if known else f"there is no fault {noop!r}"
         hint = ", ".join(sorted(names))
-        raise UsageError(what, where="--noop-fault", hint=f"it has: {hint}")
+        raise UsageError(what, where=where, hint=f"it has: {hint}")
 
 
 async def run_once(campaign: Campaign, seed: int, options: Options, schedule: Schedule | None = None) -> RunResult:

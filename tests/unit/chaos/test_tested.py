@@ -90,7 +90,7 @@ def test_a_generator_without_room_says_why(tmp_path: Path) -> None:
     assert schedule.actions == ()
     assert "first action comes 4 to 5 s after the start (every_s), and none comes after 1 s" in schedule.no_room
     schedule.save(tmp_path / "s")
-    assert Schedule.load(tmp_path / "s", campaign, 1) == schedule
+    assert Schedule.load(tmp_path / "s", campaign, 1, schedule.no_room) == schedule
     value = judged(Plan.of([], {"schedule": schedule.facts}))
     assert (value["overall"], value["parts"]["injected"]["detail"]) == ("unknown", schedule.no_room)
 

@@ -1,0 +1,158 @@
+"""A run directory that is damaged: `replay` and `shrink` say what is wrong with which file, and play nothing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_kcontroller.cli import main
+
+QUIET = """
+[campaign]
+name = "quiet"
+duration_s = 1
+seeds = "1"
+
+[cluster]
+nodes = 1
+
+[[topics]]
+name = "t"
+
+[[faults]]
+kind = "pause"
+duration_s = 0.1
+at_s = 0.5
+
+[thresholds]
+operations_ok = 0
+"""
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a run in simulated time, which held."""
+    place = tmp_path_factory.mktemp("played")
+    (place / "quiet.toml").write_text(QUIET)
+    assert main(["campaign", "run", str(place / "quiet.toml"), "--backend", "sim", "--out", str(place / "runs")]) == 0
+    (found,) = (place / "runs").glob("quiet/*")
+    return found
+
+
+@pytest.fixture
+def run(played: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it, beside which nothing is."""
+    shutil.copytree(played, tmp_path / "run")
+    monkeypatch.chdir(tmp_path)
+    return Path("run")
+
+
+def change(file: Path, **values: Any) -> None:
+    file.write_text(json.dumps({**json.loads(file.read_text()), **values}))
+
+
+def refused(capsys: pytest.CaptureFixture[str], command: str = "replay") -> str:
+    """What a command says that has refused the run."""
+    capsys.readouterr()
+    assert main([command, "run"]) == 2
+    assert [path.name for path in Path().iterdir()] == ["run"], "nothing is played or written"
+    said = capsys.readouterr()
+    assert said.out == ""
+    return said.err.removeprefix("kcontroller: ")
+
+
+ENTRY = {"seed": 1, "id": "f", "what": "fault", "kind": "pause", "stream": "s", "mode": None, "parameters": {}}
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("null", "no action: is no JSON object\n  -> each line is an action; restore it"),
+        ("{", "no action: is no JSON object\n"),
+        ("{}", "no action: its `seed` is null\n  -> 0 to "),
+        ({"seed": -1}, "no action: its `seed` is -1\n"),
+        ({"kind": ...}, "no action: the key `kind` is missing\n  -> every action has it\n"),
+        ({"durtion_us": 5}, "no action: no action has a key `durtion_us`\n  -> did you mean `duration_us`?\n"),
+        ({"at_us": "soon"}, 'no action: its `at_us` is "soon", which no action has\n'),
+        ({"what": "wish"}, 'no action: its `what` is "wish"\n  -> fault or admin\n'),
+        ({"kind": "puase"}, "no action: there is no fault 'puase'\n"),
+    ],
+)
+def test_a_line_of_the_schedule_that_is_no_action_is_named(
+    run: Path, capsys: pytest.CaptureFixture[str], line: str | dict[str, Any], says: str
+) -> None:
+    if isinstance(line, dict):
+        line = json.dumps({name: value for name, value in {**ENTRY, **line}.items() if value is not ...})
+    (run / "schedule.jsonl").write_text(f"{json.dumps(ENTRY)}\n{line}\n")
+    assert refused(capsys).startswith(f"run/schedule.jsonl:2: {says}")
+
+
+@pytest.mark.parametrize("command", ["replay", "shrink"])
+def test_a_schedule_that_is_lost_is_not_blamed_on_the_campaign(
+    run: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    instead = "  -> restore it, or play the campaign file: kcontroller replay FILE --seed N\n"
+    (run / "schedule.jsonl").write_text("")
+    said = refused(capsys, command)
+    assert said == f"run/schedule.jsonl: is empty, and the run had 1 actions\n{instead}"
+    (run / "schedule.jsonl").unlink()
+    assert refused(capsys, command) == f"run/schedule.jsonl: cannot be read: No such file or directory\n{instead}"
+
+
+def test_what_the_run_says_of_its_options_is_not_called_an_option(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for changed, says in [
+        ({"mutant": "KAFKA-0"}, "run/run.json: `mutant`: there is no mutant 'KAFKA-0'"),
+        ({"noop_fault": "kill"}, "run/run.json: `noop_fault`: "),
+        ({"selectors": {"offline": "oflfine"}}, "run/run.json: selectors.offline: there is no leader selector"),
+        ({"assignment": "stripped"}, "run/run.json: `assignment`: there is no assignment strategy 'stripped'"),
+        ({"zookeeper_image": "zookeeper:3.9"}, "run/run.json: `zookeeper_image`: simulated time has no containers\n"),
+        ({"backend": "real"}, "run/run.json: `backend`: there is no backend 'real'\n"),
+        ({"seed": -1}, "run/run.json: `seed` is -1, which no run writes\n"),
+        ({"plugins": [3]}, "run/run.json: `plugins` is [3], which no run writes\n"),
+    ]:
+        before = (run / "run.json").read_text()
+        change(run / "run.json", **changed)
+        said = refused(capsys)
+        (run / "run.json").write_text(before)
+        assert said.startswith(says)
+        assert "--" not in said
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "says"),
+    [
+        ("{}", "schema null is not known here\n"),
+        ('{"schema": 2, "overall": "violated", "invariants": []}', "schema 2 is not known here\n"),
+        ('{"schema": 1, "overall": "violated"}', "is not what a judged run has\n"),
+        ('{"schema": 1, "overall": "violated", "invariants": [{}]}', "is not what a judged run has\n"),
+    ],
+)
+@pytest.mark.parametrize("command", ["replay", "shrink"])
+def test_verdicts_that_say_nothing_are_compared_with_nothing(
+    run: Path, capsys: pytest.CaptureFixture[str], command: str, verdicts: str, says: str
+) -> None:
+    (run / "verdicts.json").write_text(verdicts)
+    hint = "  -> replay the run without this file: nothing is compared then\n"
+    assert refused(capsys, command) == f"run/verdicts.json: {says}{hint}"
+
+
+def test_a_run_without_verdicts_is_replayed_and_not_shrunk(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (run / "verdicts.json").unlink()
+    change(run / "run.json", verdict="violated")
+    assert refused(capsys, "shrink") == (
+        "run: it has no verdicts.json: nobody knows what it violates\n"
+        "  -> replay it first, and shrink that run: kcontroller replay run\n"
+    )
+    assert main(["replay", "run"]) == 0
+    said = capsys.readouterr()
+    assert "run: it has no verdicts.json: what comes of a replay is compared with nothing\n" in said.err
+    assert "came back" not in said.out and "differs" not in said.out
+    assert main(["replay", "run", "--json"]) == 0
+    value = json.loads(capsys.readouterr().out)
+    assert (value["original"], value["came_back"], value["differences"]) == (None, None, [])
