@@ -17,9 +17,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plugin", action="append", default=[], metavar="MODULE", help="load this plugin")
 
 
+def named_path(text: str) -> Path:
+    """The type of an option that names one. An empty text would be the current directory, which a script whose variable is
+    empty does not mean."""
+    if not text:
+        raise argparse.ArgumentTypeError(
+            "an empty name: write a path, or leave the option out (the current directory: .)"
+        )
+    return Path(text)
+
+
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Of a command that plays runs."""
-    parser.add_argument("--out", type=Path, default=Path("runs"), help="where run directories go (default: runs)")
+    parser.add_argument("--out", type=named_path, default=Path("runs"), help="where run directories go (default: runs)")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of text, when all is played")
 
 
@@ -40,10 +50,13 @@ def check_seed(seed: int | None, where: str) -> None:
 
 def selectors(args: argparse.Namespace) -> dict[str, str]:
     """Reason -> name. Raises UsageError."""
-    chosen = {}
+    chosen: dict[str, str] = {}
     for text in args.selector:
         reason, equals, name = text.partition("=")
         if not equals or not name:
             raise UsageError(f"{text!r} is not REASON=NAME", where="--selector", hint="offline=noop, for example")
+        if reason in chosen:
+            what = f"{reason} is to be both {chosen[reason]} and {name}"
+            raise UsageError(what, where="--selector", hint="one selector for each reason: leave one out")
         chosen[reason] = name
     return chosen

@@ -33,7 +33,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from pytest_kcontroller.cli._leftovers import NAMED_BY, survey
+    from pytest_kcontroller.cluster.children.processes import SESSION
+    from pytest_kcontroller.errors import UsageError
 
+    if args.session is not None and not SESSION.fullmatch(args.session):
+        what = f"{args.session!r} is no id of a session"
+        raise UsageError(
+            what, where="--session", hint="two numbers, as `kcontroller gc --dry-run` lists them: 4711-123456"
+        )
     found = survey()
     if args.session is not None:
         found = [replace(each, items=tuple(i for i in each.items if i.session == args.session)) for each in found]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_kcontroller.cli import explain
+from pytest_kcontroller.cli._choices import named_path
 from pytest_kcontroller.errors import UsageError
 
 NAME = "node"
@@ -30,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=int, default=9092, help="0 takes any free one (default: %(default)s)")
     parser.add_argument(
         "--directory",
-        type=Path,
+        type=named_path,
         metavar="DIR",
         help="of this node alone, such as its meta.properties; it stays (default: one that is removed at the end)",
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_kcontroller.cli import explain
+from pytest_kcontroller.cli._choices import named_path
 from pytest_kcontroller.errors import MissingExtraError
 from pytest_kcontroller.model.text import LONGEST, printable
 
@@ -28,7 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "directories", nargs="+", type=Path, metavar="DIR", help="where to look for run directories, at any depth"
     )
     parser.add_argument(
-        "-o", "--out", type=Path, default=Path("report"), help="directory to write; an older report in it is replaced"
+        "-o",
+        "--out",
+        type=named_path,
+        default=Path("report"),
+        help="directory to write; an older report in it is replaced",
     )
     parser.add_argument("--json", action="store_true", help="one JSON object instead of text, when it is written")
     explain(

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o",
         "--output",
-        type=Path,
+        type=_choices.named_path,
         metavar="FILE",
         help="the campaign file that is written (default: CAMPAIGN-seed-N.toml here)",
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_kcontroller.cli import INTERRUPTED, explain
+from pytest_kcontroller.cli._choices import named_path
 from pytest_kcontroller.cluster.limits import MOST_NODES
 from pytest_kcontroller.cluster.zookeeper import EMBEDDED, PLACES
 from pytest_kcontroller.model.cluster import MOST_LOG_DIRS
@@ -51,7 +52,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--zookeeper-image", metavar="IMAGE", help="of the container (default: zookeeper:3.9)")
     parser.add_argument(
-        "--keep", type=Path, metavar="DIR", help="histories and logs go there and stay (default: they are removed)"
+        "--keep",
+        type=named_path,
+        metavar="DIR",
+        help="histories and logs go there and stay (default: they are removed)",
     )
     parser.add_argument("--json", action="store_true", help="a JSON object per line and event instead of text")
     explain(

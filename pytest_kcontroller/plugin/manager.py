@@ -193,7 +193,7 @@ def sources(modules: Sequence[str] = (), *, installed: bool = True, stock: Seque
 
 
 def _of_module(name: str, origin: str) -> Source:
-    return Source(name, origin, partial(_import, name), name)
+    return Source(name or "''", origin, partial(_import, name), name)
 
 
 def _import(name: str) -> ModuleType:

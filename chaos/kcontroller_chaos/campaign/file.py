@@ -303,6 +303,10 @@ class _Reader:
         for index, row in enumerate(rows):
             if (name := row["invariant"]) not in names:
                 self._fail("expected", index, "invariant", f"{name!r} is not known", nearest(name, names))
+            if not row["reason"].strip():
+                self._fail(
+                    "expected", index, "reason", "the reason is empty", "why it is known, such as the id of an issue"
+                )
         dated = ({**row, "faults": tuple(row["faults"]), "until": row["until"].isoformat()[:10]} for row in rows)
         return tuple(Expected(**row) for row in dated)
 

@@ -53,6 +53,7 @@ def test_a_file_says_what_is_known(tmp_path: Path) -> None:
         ('["kill"]', '["kil"]', "c.toml:6: `expected.faults`: 'kil' is not known"),
         ('["kill"]', '"kill"', "c.toml:6: `expected.faults`: 'kill' is not a list of names"),
         ("2027-03-01", '"2027-03-01"', "c.toml:8: `expected.until`: '2027-03-01' is not a date"),
+        ('"ISSUE-1"', '" "', "c.toml:7: `expected.reason`: the reason is empty\n  -> why it is known"),
         ('reason = "ISSUE-1"\n', "", "c.toml:4: `expected.reason`: the key `reason` is missing"),
     ],
 )

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,6 +14,8 @@ import pytest
 
 from pytest_kcontroller import cli
 from pytest_kcontroller.errors import EnvironmentFailure, UsageError
+
+SMOKE = str(Path(__file__).parents[3] / "chaos/campaigns/smoke.toml")
 
 
 def _raises(error: BaseException) -> Callable[[Any], int]:
@@ -98,6 +101,31 @@ def test_help_names_the_commands_and_imports_nothing_heavy() -> None:
 )
 def test_a_bad_argument_of_node_is_named(capsys: pytest.CaptureFixture[str], arguments: list[str], says: str) -> None:
     assert cli.main(["node", "--zookeeper", "127.0.0.1:1", *arguments]) == 2
+    assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["campaign", "run", SMOKE, "--out", ""], "argument --out: an empty name"),
+        (["report", "runs", "--out", ""], "argument -o/--out: an empty name"),
+        (["up", "--keep", ""], "argument --keep: an empty name"),
+        (["campaign", "run", SMOKE, "--plugin", ""], "the plugin '' cannot be imported: ValueError: Empty module name"),
+        (["gc", "--dry-run", "--session", "nope"], "--session: 'nope' is no id of a session\n  -> two numbers"),
+        (
+            ["campaign", "run", SMOKE, "--selector", "offline=offline", "--selector", "offline=b"],
+            "--selector: offline is to be both offline and b\n  -> one selector for each reason",
+        ),
+    ],
+)
+def test_what_an_option_cannot_mean_is_refused(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
+) -> None:
+    try:
+        status = cli.main(arguments)
+    except SystemExit as ended:  # argparse's own
+        status = ended.code
+    assert status == 2
     assert says in capsys.readouterr().err
 
 
