@@ -17,7 +17,8 @@ class FailedReplicasTakeNoRole(Invariant):
     def check(self, history: History) -> Verdict:
         failed: dict[tuple[str, str], int] = {}
         for event in history.of(BrokerLogDirOffline):
-            failed |= {(str(event["writer"]), str(name)): int(event["seq"]) for name in event["partitions"]}
+            for name in event["partitions"]:
+                failed.setdefault((str(event["writer"]), str(name)), int(event["seq"]))
         for event in history.rows(BrokerBecomeLeader, BrokerBecomeFollower):
             writer, name = str(event["writer"]), f"{event['topic']}-{event['partition']}"
             if int(event["seq"]) < failed.get((writer, name), int(event["seq"]) + 1):

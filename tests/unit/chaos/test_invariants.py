@@ -107,6 +107,7 @@ BAD = [
     ("replicas-hosted-after-healing", node(6, "node.started", node=1, pid=2) | {"writer": "node-1.2"}),
     ("replicas-hosted-after-healing", stop(7)),
     ("removed-replicas-are-gone", stop(7, refused=74)),
+    ("removed-replicas-are-gone", stop(7, refused=56)),  # KAFKA_STORAGE_ERROR, and no log directory of its has failed
     ("answers-are-true", answered("CreateTopics", "/brokers/topics/t", partitions=2)),
     ("answers-are-true", answered("CreateTopics", "/brokers/topics/t", topic_id="B", partitions=1)),
     ("answers-are-true", answered("DeleteTopics", "/admin/delete_topics/t")),
@@ -297,6 +298,25 @@ LEFT, BACK = state(7, "0xb", 2, isr=(1,)), state(9, "0xb", 2)
 )
 def test_who_is_relieved_stays_out_of_the_isr(events, verdict):
     assert of(*GOOD, *events)["relieved-stay-out-of-isr"]["verdict"] == verdict
+
+
+def offline(seq, *, writer="node-1", directory="log-dir-0"):
+    fields = {"directory": directory, "partitions": ["t-0"], "file": "f", "code": "EIO", "why": "it is broken"}
+    return node(seq, "broker.log-dir-offline", **fields) | {"writer": writer}
+
+
+def test_a_role_that_is_taken_between_two_failures_of_one_partition_is_violated():
+    role = follow(6) | {"writer": "node-9"}
+    assert (
+        of(*GOOD, role, offline(7, writer="node-9", directory="log-dir-1"))["failed-replicas-take-no-role"]
+        == (of(*GOOD, role)["failed-replicas-take-no-role"])
+    )
+
+
+@pytest.mark.parametrize(("failed", "verdict"), [(6, "held"), (8, "violated")])
+def test_only_a_broker_whose_log_directory_has_failed_may_refuse_to_delete_for_that(failed, verdict):
+    found = of(*GOOD, *sorted((offline(failed), stop(7, refused=56)), key=lambda event: event["seq"]))
+    assert found["removed-replicas-are-gone"]["verdict"] == verdict
 
 
 @pytest.mark.parametrize(
