@@ -39,6 +39,11 @@ def test_a_leader_is_killed_paused_cut_off_and_loses_its_session(kc_system: KSys
     assert system.wait_until_said(first, leads=LEADER)["at_ns"] > 0
     with pytest.raises(WaitTimeoutError, match=r"node \d says \{.*\} after the first 1 that it said: "):
         system.wait_until_said(first, leads=LEADER, since=1, timeout_s=0.1)
+    for since in (-1, None, True, "1"):
+        with pytest.raises(
+            UsageError, match=f"since={since!r} is no number of objects\n  -> a whole number, 0 or more"
+        ):
+            system.wait_until_said(first, leads=LEADER, since=since)  # type: ignore[arg-type]
     assert system.zk.get(LEADER)[0] == str(first).encode()
 
     system.kill(first)
