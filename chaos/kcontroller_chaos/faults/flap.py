@@ -91,8 +91,7 @@ duration_s = 5
                 seen += QUIET if patient else 0 if busy and not passes else 1
                 continue
             seen = 0
-            if passes or any(found):
-                await on.clock.sleep_us(RETRY_US)
+            await on.clock.sleep_us(RETRY_US)  # where no link can be looked at, nobody else would go on
         return on.clock.now_us()
 
     async def look_again(self, on: Injection) -> None:

@@ -233,6 +233,45 @@ def test_an_orderly_stop_has_the_time_that_its_config_gives_it(tmp_path: Path) -
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+UNSEEN = """
+[campaign]
+name = "unseen"
+duration_s = 8
+
+[cluster]
+nodes = 2
+session_timeout_ms = 1000
+
+[[topics]]
+name = "t"
+replication_factor = 2
+
+[[faults]]
+kind = "flap"
+target = "node:1"
+at_s = 1
+duration_s = 5
+
+[[faults]]
+kind = "pause"
+target = "node:0"
+at_s = 1.05
+duration_s = 1
+
+[[faults]]
+kind = "pause"
+target = "node:1"
+at_s = 1.1
+duration_s = 1
+"""
+
+
+def test_a_flap_of_links_that_nobody_can_look_at_for_a_while_is_seen_later(tmp_path: Path) -> None:
+    (tmp_path / "unseen.toml").write_text(UNSEEN)
+    done = play(tmp_path, tmp_path / "unseen.toml", "--seeds", 1)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_one_seed_is_one_history_in_every_process(tmp_path: Path) -> None:
     digests = []
     for hash_seed, malloc in (("0", "default"), ("0", "malloc"), ("1", "default"), ("1", "malloc")):
