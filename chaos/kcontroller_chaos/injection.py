@@ -24,14 +24,15 @@ Wrong = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """Where a fault of a file stands: what is known of it before anything starts. `nodes` are with those that join."""
+    """Where a fault of a file or a test stands: what is known of it before it is injected. Of a file, `nodes` are with those
+    that join."""
 
     nodes: int
     session_timeout_ms: int
     still_ms: float = 0
     log_dirs: int = 1
     target: str = ""
-    """As the file says it."""
+    """As the file or the test says it."""
 
 
 @dataclass(slots=True, kw_only=True)

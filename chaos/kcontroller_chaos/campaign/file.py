@@ -34,6 +34,7 @@ from kcontroller_chaos.catalogue.actions import action_of
 from kcontroller_chaos.catalogue.invariants import invariants_of
 from kcontroller_chaos.catalogue.key import REQUIRED, Key
 from kcontroller_chaos.catalogue.kind import WrongKeyError
+from kcontroller_chaos.catalogue.observable import wrong_at
 from kcontroller_chaos.catalogue.placement import EVENTS, FAULT_KEYS, POINTS, TARGETS, TRIGGERS, ZOOKEEPER
 from kcontroller_chaos.catalogue.zookeeper import default_target, wrong_target
 from kcontroller_chaos.faults import Fault
@@ -45,7 +46,6 @@ from pytest_kcontroller.cluster.program import Program, WrongProgramError, progr
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.model.kafka_config import find_wrong
 from pytest_kcontroller.model.suggestions import nearest
-from pytest_kcontroller.runtime.foreign import without_power
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 LONGEST_NAME = 200
@@ -442,12 +442,7 @@ class _Reader:
 
     def _observable(self, index: int, row: dict[str, Any], at: Placement) -> None:
         """A fault that must happen can be observed where it stands."""
-        fault = row["fault"]
-        try:
-            wrong = None if row["if_possible"] else without_power(lambda: fault.wrong_at(at))
-        except (Exception, SystemExit) as failed:  # noqa: BLE001 - a plugin's fault may raise anything
-            self._fail("faults", index, "kind", f"{fault.kind} cannot say whether it can be observed: {failed!r}", "")
-        if wrong is not None:
+        if not row["if_possible"] and (wrong := wrong_at(row["fault"], at)) is not None:
             self._fail("faults", index, *wrong)
 
     def _trigger(self, index: int, name: str, row: dict[str, Any], ids: Mapping[str, str]) -> None:

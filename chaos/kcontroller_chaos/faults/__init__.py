@@ -78,10 +78,10 @@ class Fault(ABC):
     """Its evidence is of a session that goes on, or that its client closes: a node that stands still for longer loses it."""
 
     def wrong_at(self, at: Placement) -> Wrong | None:
-        """Why it can never be observed there; None: it can. Asked of what a file says that it must happen."""
+        """Why it can never be observed there; None: it can. Asked of what a file or a test says that it must happen."""
         called = self.kind if self.mode is None else f"{self.kind}:{self.mode}"
         if at.nodes < self.least_nodes:
-            what = f"{called} has nothing to hit on fewer than {self.least_nodes} nodes, and [cluster] has {at.nodes}"
+            what = f"{called} has nothing to hit on fewer than {self.least_nodes} nodes, and the cluster has {at.nodes}"
             return "kind", what, "give it more `nodes`, or leave the fault out"
         if self.keeps_session and at.still_ms > at.session_timeout_ms:
             what = (

@@ -44,14 +44,16 @@ at_s = 2
 
     def wrong_at(self, at: Placement) -> Wrong | None:
         if self.directory >= at.log_dirs:
-            what = f"[cluster] has nodes with log_dirs = {at.log_dirs}, numbered from 0"
+            what = f"the cluster's nodes have log_dirs = {at.log_dirs}, numbered from 0"
             return "directory", what, "give them more `log_dirs`, or name another"
         return Halting.wrong_at(self, at)
 
     async def inject(self, on: Injection) -> None:
         """Keeps the name of the directory, and whether it is the last one that lives."""
-        disks = on.cluster.capability(DISKS)
-        if on.cluster.log_dirs == 1:
+        disks, count = on.cluster.capability(DISKS), on.cluster.log_dirs
+        if self.directory >= count:
+            raise EnvironmentFailure(f"node {on.node} has log_dirs = {count}, numbered from 0")
+        if count == 1:
             disks.fail_disk(on.node)
             return
         live = disks.log_dirs_of(on.node)
@@ -61,8 +63,6 @@ at_s = 2
 
     def _chosen(self, on: Injection, live: Mapping[str, Collection[str]]) -> str:
         names = log_dir_names(on.cluster.log_dirs)
-        if self.directory >= len(names):
-            raise EnvironmentFailure(f"node {on.node} has {len(names)} log directories, numbered from 0")
         if self.directory != CHOSEN:
             return names[self.directory]
         asked = [name for name, kept in live.items() if on.target.partition(":")[2] in kept]

@@ -123,10 +123,24 @@ def test_other_faults_on_disks_are_of_the_whole_disk(
     assert evidence(history_of(tmp_path)).keys() == {"fault-0"}
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_directory_that_there_is_not_is_skipped_where_the_fault_may_be(
+    count: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "few.toml"
+    campaign = CAMPAIGN.replace("log_dirs = 2", f"log_dirs = {count}") + FAULT
+    file.write_text(campaign + "directory = 5\nif_possible = true\n")
+    out = str(tmp_path / "runs")
+    assert main(["campaign", "run", str(file), "--backend", SIMULATED.name, "--seeds", "1", "--out", out]) == 4
+    (skipped,) = [event for event in history_of(tmp_path).events if event["kind"] == "fault.skipped"]
+    assert skipped["why"] == f"node {skipped['node']} has log_dirs = {count}, numbered from 0"
+    capsys.readouterr()
+
+
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        ("at_s = 1\n", "at_s = 1\ndirectory = 2\n", "`faults.directory`: [cluster] has nodes with log_dirs = 2"),
+        ("at_s = 1\n", "at_s = 1\ndirectory = 2\n", "`faults.directory`: the cluster's nodes have log_dirs = 2"),
         ("at_s = 1\n", "at_s = 1\ndirectory = -2\n", "directory"),
         ("log_dirs = 2", "log_dirs = 0", "log_dirs"),
     ],

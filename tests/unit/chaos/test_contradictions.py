@@ -29,7 +29,7 @@ def loaded(directory: Path, kind: str, lines: str, nodes: int = 3) -> Campaign:
         ("reset:zookeeper", STILL, 3, "reset:zookeeper cannot be observed then"),
         ("latency:control", "at_s = 1\ndelay_ms = 0\n", 3, "late by 0 ms"),
         ("latency:zookeeper", "at_s = 1\ndelay_ms = 0\n", 3, "late by 0 ms"),
-        ("partition:control", "at_s = 1\n", 1, "on fewer than 2 nodes, and [cluster] has 1"),
+        ("partition:control", "at_s = 1\n", 1, "on fewer than 2 nodes, and the cluster has 1"),
         ("partition:majorities-ring", "at_s = 1\n", 3, "on fewer than 4 nodes"),
         ("reset:control", "at_s = 1\n", 1, "on fewer than 2 nodes"),
         ("clock_jump", "at_s = 1\nby_s = -3\n", 3, "`faults.by_s`"),
