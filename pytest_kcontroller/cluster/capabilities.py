@@ -158,26 +158,19 @@ class Disks(Protocol):
         """It has a new, empty one, whatever was wrong with the old one; to be called while the node has no process."""
         ...
 
-    def fail_disk(self, node: int) -> None:
-        """Nothing can be read or written there from now on, whether its process runs or not."""
-        ...
-
-    def mend_disk(self, node: int) -> None:
-        """It works again, has room, and has all that it had; does nothing to one that does."""
-        ...
-
     def log_dirs_of(self, node: int) -> Mapping[str, Collection[str]]:
         """Name of a broker's log directory -> the partitions (TOPIC-NUMBER) that it keeps there, of those that have not
         failed, in their order; of a broker with one, that is its whole disk: one without a name."""
         ...
 
     def fail_log_dir(self, node: int, name: str) -> None:
-        """As fail_disk, of one of several. Raises UsageError: there is none of that name; EnvironmentFailure: it has failed
-        already."""
+        """Nothing can be read or written there from now on, whether its process runs or not. Raises UsageError: there is
+        none of that name; EnvironmentFailure: it has failed already."""
         ...
 
     def mend_log_dir(self, node: int, name: str) -> None:
-        """As mend_disk, which mends all of them. Raises UsageError: there is none of that name."""
+        """It works again, and has all that it had; does nothing to one that does. Raises UsageError: there is none of that
+        name."""
         ...
 
 
@@ -185,7 +178,11 @@ class SizedDisks(Protocol):
     """What a node keeps is on a file system that no other has, of a size."""
 
     async def fill_disk(self, node: int) -> None:
-        """There is no room for a write, whether its process runs or not, until it is mended or wiped (Disks)."""
+        """There is no room for a write, whether its process runs or not, until it is freed or wiped (Disks)."""
+        ...
+
+    def free_disk(self, node: int) -> None:
+        """There is room again; does nothing to one that has some."""
         ...
 
 

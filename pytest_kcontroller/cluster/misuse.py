@@ -23,6 +23,11 @@ def running_already(node: int) -> UsageError:
     return UsageError(f"node {node} runs already", hint="stop or kill it first")
 
 
+def failed_already(log_dir: str, node: int) -> str:
+    """`log_dir` as capabilities.Disks has it."""
+    return f"{log_dir or 'the disk'} of node {node} has failed already"
+
+
 def check_known(node: object, nodes: Sequence[int], also: Sequence[str] = ()) -> None:
     """`also`: what else may be said there, for the sentence. Raises UsageError. True is no node 1, and neither is 1.0,
     although Python finds them equal."""
@@ -32,8 +37,9 @@ def check_known(node: object, nodes: Sequence[int], also: Sequence[str] = ()) ->
 
 def check_log_dir(node: int, name: object, names: Sequence[str]) -> None:
     """Raises UsageError. `names` are those of the node's log directories."""
+    if name in names:
+        return
     if len(names) == 1:
-        more = "fail its disk, or start the cluster with more `log_dirs`"
+        more = "name it '', or start the cluster with more `log_dirs`"
         raise UsageError(f"node {node} has one log directory, which is its disk", hint=more)
-    if name not in names:
-        raise UsageError(f"node {node} has no log directory {name!r}; there are: {', '.join(names)}")
+    raise UsageError(f"node {node} has no log directory {name!r}; there are: {', '.join(names)}")

@@ -3,7 +3,7 @@
 A good disk keeps what `write` was told. A disk that *caches* says so too, but keeps the newest writes in a cache until
 `sync`: a power failure loses them, or tears the last one. Who calls the faults kills the process at the same instant.
 One that is *full* takes no write, one that has *failed* gives nothing back either, nor does a directory of it that has,
-until it is mended: then all that it had is there.
+until each is mended: then all that it had is there.
 """
 
 from __future__ import annotations
@@ -26,10 +26,9 @@ class SimDisk:
         self._replaced: dict[str, bytes | None] = {}
         """Name -> what was there before the last write to it that a good disk was told, of those that changed its length: a
         file that is written anew and again as it was has lost nothing that could be seen."""
-        self._error: int | None = None
-        """What is wrong with it, as an errno."""
+        self._full = False
         self._failed: tuple[str, ...] = ()
-        """Directories, each with `/` at its end."""
+        """What the names begin with that have failed."""
 
     @property
     def files(self) -> dict[str, int]:
@@ -49,25 +48,26 @@ class SimDisk:
 
     def fill(self) -> None:
         """From now on there is no room for any write; what is there can be read."""
-        self._error = errno.ENOSPC
+        self._full = True
 
-    def fail(self) -> None:
-        """From now on nothing can be read or written."""
-        self._error = errno.EIO
+    def free(self) -> None:
+        """There is room again."""
+        self._full = False
 
     def fail_directory(self, name: str) -> None:
-        """The same, of what is below it."""
-        self._failed += (f"{name}/",)
+        """From now on nothing can be read or written below it; the whole disk has no name."""
+        self._failed += (_below(name),)
 
     def mend_directory(self, name: str) -> None:
-        self._failed = tuple(failed for failed in self._failed if failed != f"{name}/")
+        self._failed = tuple(failed for failed in self._failed if failed != _below(name))
 
     def has_failed(self, name: str) -> bool:
         """Whether nothing can be read below this directory."""
-        return self._error == errno.EIO or f"{name}/" in self._failed
+        return _below(name).startswith(self._failed)
 
     def mend(self) -> None:
-        self._error, self._failed = None, ()
+        """Whatever is wrong with it."""
+        self._full, self._failed = False, ()
 
     def take_back(self, *, torn: bool) -> str | None:
         """A power failure on a disk that had lied: the last write to one of its files, which is drawn, had not become
@@ -88,7 +88,9 @@ class SimDisk:
         return name
 
     def _error_at(self, name: str) -> int | None:
-        return errno.EIO if name.startswith(self._failed) else self._error
+        if name.startswith(self._failed):
+            return errno.EIO
+        return errno.ENOSPC if self._full else None
 
     def _refuse(self, name: str, *errors: int) -> None:
         if (error := self._error_at(name)) in errors and error is not None:
@@ -153,3 +155,8 @@ class SimDisk:
         for name, data in self._cached[:count]:
             self._synced[name] = data
         del self._cached[:count]
+
+
+def _below(directory: str) -> str:
+    """What the names begin with of all that is in it."""
+    return f"{directory}/" if directory else ""

@@ -24,3 +24,6 @@ at_s = 2
 
     async def inject(self, on: Injection) -> None:
         await on.cluster.capability(SIZED_DISKS).fill_disk(on.node)
+
+    def mend(self, on: Injection) -> None:
+        on.cluster.capability(SIZED_DISKS).free_disk(on.node)

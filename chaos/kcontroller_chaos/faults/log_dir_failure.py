@@ -25,7 +25,7 @@ CHOSEN = -1
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogDirFailure(Halting):
     """A log directory of the node's fails, which it finds out with its next read or write there. It goes on without the
-    replicas in it, or halts, if it has no other one. Healing starts it again on the disk as it was."""
+    replicas in it, or halts, if it has no other one. Healing starts it again with that directory as it was."""
 
     kind = "log_dir_failure"
     example = """\
@@ -53,9 +53,6 @@ at_s = 2
         disks, count = on.cluster.capability(DISKS), on.cluster.log_dirs
         if self.directory >= count:
             raise EnvironmentFailure(f"node {on.node} has log_dirs = {count}, numbered from 0")
-        if count == 1:
-            disks.fail_disk(on.node)
-            return
         live = disks.log_dirs_of(on.node)
         name = self._chosen(on, live)
         disks.fail_log_dir(on.node, name)
@@ -83,20 +80,29 @@ at_s = 2
         return {**found, "zxid": told["zxid"], "session": told["session"], "t_us": told["t_us"]}
 
     async def look_again(self, on: Injection) -> None:
-        if on.kept and on.kept[0] in on.cluster.capability(DISKS).log_dirs_of(on.node):
+        if on.cluster.log_dirs > 1 and on.kept and on.kept[0] in on.cluster.capability(DISKS).log_dirs_of(on.node):
             raise EnvironmentFailure(f"{on.kept[0]} of node {on.node}, which had failed, is there again")
         if on.cluster.log_dirs == 1 or on.kept[1:] == [True]:
             await Halting.look_again(self, on)
 
+    def mend(self, on: Injection) -> None:
+        if on.kept:
+            on.cluster.capability(DISKS).mend_log_dir(on.node, on.kept[0])
+
     async def heal(self, on: Injection) -> None:
         """A broker does not use a directory again that has failed, until it is started again."""
-        if on.cluster.log_dirs == 1:
+        if on.cluster.log_dirs > 1 and on.kept and on.node in on.cluster.running:
+            try:
+                status = await on.cluster.stop_node(on.node)
+            finally:
+                self.mend(on)
+            if status in on.cluster.stop_statuses:  # else somebody else has ended it meanwhile
+                await on.cluster.restart(on.node)
+                return
+        if on.cluster.log_dirs == 1 or on.kept[1:] == [True]:
             await Halting.heal(self, on)
-        elif on.kept:
-            on.cluster.capability(DISKS).mend_log_dir(on.node, on.kept[0])
-            if on.node in on.cluster.running:
-                await on.cluster.stop_node(on.node)
-            await on.cluster.restart(on.node)
+        else:
+            self.mend(on)
 
     def statuses(self, cluster: Cluster) -> tuple[int, ...] | None:
         """By the healing, if it has others."""

@@ -124,9 +124,15 @@ class ContainedCluster(InContainers):
 
     async def fill_disk(self, node: int) -> None:
         """See capabilities.SizedDisks."""
+        await self._contained(node).fill_disk()
+
+    def free_disk(self, node: int) -> None:
+        self._contained(node).free_disk()
+
+    def _contained(self, node: int) -> ContainedNode:
         found = self.process(node)
         assert isinstance(found, ContainedNode)
-        await found.fill_disk()
+        return found
 
 
 class ContainedSystem(InContainers, SystemCluster):

@@ -135,9 +135,12 @@ class ContainedNode(InContainer, NodeProcess):
             what = f"the disk of node {self.node} cannot be filled: {refused.strerror}"
             raise EnvironmentFailure(what, where=str(self._filler)) from None
 
-    def mend_disk(self) -> None:
+    def free_disk(self) -> None:
         self._filler.unlink(missing_ok=True)
-        super().mend_disk()
+
+    def _mend_disk(self) -> None:
+        self.free_disk()
+        super()._mend_disk()
 
     @property
     def _command(self) -> list[str]:

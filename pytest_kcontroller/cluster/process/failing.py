@@ -8,7 +8,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from pytest_kcontroller.errors import EnvironmentFailure
+
 ASIDE = ".aside"
+TRIES = 100
 
 
 def _aside(path: Path) -> Path:
@@ -41,10 +44,16 @@ def fail(path: Path) -> None:
 
 
 def mend(path: Path) -> None:
-    """What was in it is there again; does nothing to one that has not failed."""
-    if has_failed(path):
+    """What was in it is there again; does nothing to one that has not failed. Raises EnvironmentFailure."""
+    for left in reversed(range(TRIES)):
+        if not has_failed(path):
+            return
         _clear(path)
-        _aside(path).rename(path)
+        try:
+            _aside(path).rename(path)
+        except OSError as refused:  # somebody was writing, and has made it anew
+            if not left:
+                raise EnvironmentFailure(f"cannot be mended: {refused.strerror}", where=str(path)) from None
 
 
 def _clear(path: Path) -> None:

@@ -74,9 +74,6 @@ class NodesInside(ABC):
     def wipe(self, node: int) -> None:
         self.process(node).wipe()
 
-    def fail_disk(self, node: int) -> None:
-        self.process(node).fail_disk()
-
     def log_dirs_of(self, node: int) -> Mapping[str, Collection[str]]:
         return self.process(node).log_dirs
 
@@ -85,6 +82,3 @@ class NodesInside(ABC):
 
     def mend_log_dir(self, node: int, name: str) -> None:
         self.process(node).mend_log_dir(name)
-
-    def mend_disk(self, node: int) -> None:
-        self.process(node).mend_disk()

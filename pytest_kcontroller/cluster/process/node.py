@@ -21,7 +21,7 @@ import psutil
 from pytest_kcontroller.broker.log_dir import CHECKPOINT, checkpointed, log_dir_names
 from pytest_kcontroller.cluster.children.patience import Patience
 from pytest_kcontroller.cluster.children.processes import Supervised, temporary_name
-from pytest_kcontroller.cluster.misuse import check_log_dir, not_running, running_already
+from pytest_kcontroller.cluster.misuse import check_log_dir, failed_already, not_running, running_already
 from pytest_kcontroller.cluster.process import failing
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure, StartError, UsageError
@@ -220,7 +220,7 @@ class SupervisedNode(ABC):
         """One that had failed is a new one too. Raises UsageError: its process runs."""
         if self.alive:
             raise UsageError(f"node {self.node} runs, so its disk cannot be wiped", hint="kill it first")
-        self.mend_disk()
+        self._mend_disk()
         for path in list(self.data.iterdir()) if self.data.is_dir() else []:
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
@@ -244,24 +244,19 @@ class SupervisedNode(ABC):
         """The partitions."""
         return []
 
-    def fail_disk(self) -> None:
-        """See failing.py. Raises EnvironmentFailure: it has failed already."""
-        if failing.has_failed(self.data):
-            raise EnvironmentFailure(f"the disk of node {self.node} has failed already", where=str(self.data))
-        failing.fail(self.data)
-
     def fail_log_dir(self, name: str) -> None:
-        """As fail_disk. Raises UsageError: there is none of that name."""
+        """See failing.py. Raises UsageError: there is none of that name; EnvironmentFailure: it has failed already."""
         check_log_dir(self.node, name, self._log_dir_names)
         if name not in self.log_dirs:
-            raise EnvironmentFailure(f"{name} of node {self.node} has failed already", where=str(self.data))
+            raise EnvironmentFailure(failed_already(name, self.node), where=str(self.data))
         failing.fail(self.data / name)
 
     def mend_log_dir(self, name: str) -> None:
         check_log_dir(self.node, name, self._log_dir_names)
         failing.mend(self.data / name)
 
-    def mend_disk(self) -> None:
+    def _mend_disk(self) -> None:
+        """Whatever is wrong with it."""
         failing.mend(self.data)
         for name in self._log_dir_names:
             failing.mend(self.data / name)

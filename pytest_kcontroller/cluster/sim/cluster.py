@@ -23,7 +23,7 @@ from pytest_kcontroller.cluster.capabilities import (
     NodeStatus,
 )
 from pytest_kcontroller.cluster.contract import ZOOKEEPER, LinkState, NodeSession
-from pytest_kcontroller.cluster.misuse import check_log_dir, running_already, unknown_node
+from pytest_kcontroller.cluster.misuse import check_log_dir, failed_already, running_already, unknown_node
 from pytest_kcontroller.cluster.observed import ClusterSettings, ObservedCluster
 from pytest_kcontroller.cluster.sim.node import SimNode
 from pytest_kcontroller.cluster.timing import stretched
@@ -246,12 +246,6 @@ class SimCluster(ObservedCluster):
     def wipe(self, node: int) -> None:
         self._world.disk(self._node(node).machine).wipe()
 
-    def fail_disk(self, node: int) -> None:
-        self._world.disk(self._node(node).machine).fail()
-
-    def mend_disk(self, node: int) -> None:
-        self._world.disk(self._node(node).machine).mend()
-
     def log_dirs_of(self, node: int) -> Mapping[str, Collection[str]]:
         disk = self._world.disk(self._node(node).machine)
         live = [name for name in log_dir_names(self.log_dirs) if not disk.has_failed(name)]
@@ -262,7 +256,7 @@ class SimCluster(ObservedCluster):
         check_log_dir(node, name, log_dir_names(self.log_dirs))
         disk = self._world.disk(self._node(node).machine)
         if disk.has_failed(name):
-            raise EnvironmentFailure(f"{name} of node {node} has failed already")
+            raise EnvironmentFailure(failed_already(name, node))
         disk.fail_directory(name)
 
     def mend_log_dir(self, node: int, name: str) -> None:
@@ -271,6 +265,9 @@ class SimCluster(ObservedCluster):
 
     async def fill_disk(self, node: int) -> None:
         self._world.disk(self._node(node).machine).fill()
+
+    def free_disk(self, node: int) -> None:
+        self._world.disk(self._node(node).machine).free()
 
     def take_back_write(self, node: int, *, torn: bool) -> str | None:
         return self._world.disk(self._node(node).machine).take_back(torn=torn)

@@ -132,7 +132,7 @@ def test_who_starts_with_a_failed_directory_has_the_others_and_with_a_mended_one
         await cluster.restart(1)
         await stay(cluster, T0, 0, {0, 2})
         await wait_led(cluster, T1, 2, {0, 1, 2})
-        cluster.mend_disk(1)
+        cluster.mend_log_dir(1, FIRST)
         await cluster.stop_node(1)
         await cluster.restart(1)
         await wait_led(cluster, T0, 0, {0, 1, 2})
@@ -190,7 +190,7 @@ def test_with_the_last_directory_and_on_a_full_disk_it_halts(tmp_path: Path) -> 
         assert sorted(exits) == [(1, 1), (2, 1)]
         cluster.wipe(1)
         assert cluster.files(1) == {}
-        cluster.mend_disk(2)
+        cluster.free_disk(2)
         for node in (1, 2):
             await cluster.restart(node)
         await cluster.wait_until_converged(timeout_s=10)
@@ -224,7 +224,8 @@ def test_who_cannot_tell_of_the_first_halts_with_the_last(tmp_path: Path) -> Non
         await cluster.create_topic("nowhere", assignment={0: (0, 1, 2)})
         await wait_ended(cluster, 1)
         assert exits == [(1, 1)]
-        cluster.mend_disk(1)
+        for name in (FIRST, SECOND):
+            cluster.mend_log_dir(1, name)
         for stream in STREAMS:
             await cluster.restore("1", "zookeeper", "zk", cut(stream))
         await cluster.restart(1)

@@ -113,6 +113,23 @@ def test_with_its_last_log_directory_a_node_halts(tmp_path: Path, capsys: pytest
     assert seen["last"]["file"].startswith("log-dir-0/")
 
 
+@pytest.mark.parametrize("kind", ["log_dir_failure", "disk_full", "kill"])
+@pytest.mark.parametrize("duration_s", [0.7, 4])  # it is healed before the first one, or after it
+def test_a_healing_takes_back_its_own_fault_and_leaves_the_node_to_who_has_ended_it(
+    kind: str, duration_s: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = FAULT.replace("leader-of:orders-0", "node:1").replace("duration_s = 2", "duration_s = 3")
+    second = first.replace("log_dir_failure", kind).replace("at_s = 1", "at_s = 2")
+    assert play(tmp_path, first + second.replace("duration_s = 3", f"duration_s = {duration_s}")) == 0, (
+        capsys.readouterr()
+    )
+    steps = [
+        (event["kind"], event["fault"]) for event in history_of(tmp_path).events if event["kind"].startswith("fault.")
+    ]
+    healed = [fault for kind, fault in steps if kind == "fault.healed"]
+    assert healed == (["fault-1", "fault-0"] if duration_s < 1 else ["fault-0", "fault-1"])
+
+
 @pytest.mark.parametrize(
     "kind", ["disk_full", "disk_wipe", 'power_failure"\nmode = "torn', 'power_failure"\nmode = "lost']
 )

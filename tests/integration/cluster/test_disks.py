@@ -20,14 +20,16 @@ def test_a_disk_that_failed_has_what_it_had_when_it_is_mended_and_nothing_when_i
         await cluster.kill(1)
         had = dict(disks.files(1))
         assert had
-        disks.fail_disk(1)
+        (name,) = disks.log_dirs_of(1)
+        disks.fail_log_dir(1, name)
+        assert disks.log_dirs_of(1) == {}
         assert disks.files(1) == had
-        disks.mend_disk(1)
+        disks.mend_log_dir(1, name)
         assert disks.files(1) == had
-        disks.fail_disk(1)
+        disks.fail_log_dir(1, name)
         disks.wipe(1)
         assert disks.files(1) == {}
-        disks.mend_disk(1)
+        disks.mend_log_dir(1, name)
         assert disks.files(1) == {}
         await cluster.restart(1)
         assert disks.files(1)
@@ -39,7 +41,11 @@ def test_a_disk_that_failed_has_what_it_had_when_it_is_mended_and_nothing_when_i
     ("log_dirs", "name", "said"),
     [
         (2, "log-dir-2", "node 1 has no log directory 'log-dir-2'; there are: log-dir-0, log-dir-1"),
-        (1, "", "node 1 has one log directory, which is its disk\n  -> fail its disk, or start the cluster with more"),
+        (
+            1,
+            "log-dir-0",
+            "node 1 has one log directory, which is its disk\n  -> name it '', or start the cluster with more",
+        ),
     ],
     ids=["of-several", "of-one"],
 )

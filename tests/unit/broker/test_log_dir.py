@@ -200,7 +200,7 @@ def test_with_the_last_directory_the_broker_halts_whoever_is_out_of_reach(count:
     async def main() -> None:
         announcing = asyncio.ensure_future(several.dirs.announce(tell))
         halting = asyncio.ensure_future(several.dirs.until_all_failed())
-        several.disk.fail()
+        several.disk.fail_directory("")
         for each in several.dirs.live[:-1]:
             each.save()
         await some_turns()

@@ -54,7 +54,7 @@ def test_a_full_disk_takes_no_write_a_failed_one_gives_nothing_back_and_both_hav
     with pytest.raises(OSError, match="No space left on device: 'a'"):
         disk.write("a", b"2")
     assert disk.read("a") == b"1"
-    disk.fail()
+    disk.fail_directory("")
     for used in (lambda: disk.write("a", b"2"), lambda: disk.read("a")):
         with pytest.raises(OSError, match="Input/output error: 'a'"):
             used()
