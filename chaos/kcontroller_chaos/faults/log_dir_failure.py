@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kcontroller_chaos.faults import parameter
-from kcontroller_chaos.faults._halting import HALTED, Halting
+from kcontroller_chaos.faults._halting import HALTED, Halting, halted
 from kcontroller_chaos.feed import Event, writer_is
 from kcontroller_chaos.history.transactions import ZkTxn
 from kcontroller_chaos.injection import Evidence, Injection, Placement, Wrong
@@ -84,6 +84,8 @@ at_s = 2
             raise EnvironmentFailure(f"{on.kept[0]} of node {on.node}, which had failed, is there again")
         if on.cluster.log_dirs == 1 or on.kept[1:] == [True]:
             await Halting.look_again(self, on)
+        elif not on.cluster.has(REPORTS):
+            _must_live(on)
 
     def mend(self, on: Injection) -> None:
         if on.kept:
@@ -111,6 +113,14 @@ at_s = 2
     @property
     def parameters(self) -> dict[str, Any]:
         return {} if self.directory == CHOSEN else {"directory": self.directory}
+
+
+def _must_live(on: Injection) -> None:
+    """Raises EnvironmentFailure: the node has halted with a log directory left. Of one that records what it does,
+    nodes-stay-up says so."""
+    left = on.cluster.capability(DISKS).log_dirs_of(on.node)
+    if halted(on) is not None and on.node not in on.cluster.running and left:
+        raise EnvironmentFailure(f"node {on.node} has halted, although {', '.join(left)} has not failed")
 
 
 def _is_said(event: Event, on: Injection) -> bool:

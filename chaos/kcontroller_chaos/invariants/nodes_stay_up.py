@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kcontroller_chaos.checking import LIVENESS, Verdict
+from kcontroller_chaos.feed import writer_is
 from kcontroller_chaos.history.read import Event, History
 from kcontroller_chaos.invariants import Invariant
 from pytest_kcontroller.model.history import (
     FALLEN,
+    BrokerLogDirFailed,
     FaultAsked,
     FaultHealed,
     FaultNotHealed,
     NodeReady,
     NodeRespawned,
+    NodeStarted,
     ProcessExited,
     RunEnded,
     TestAction,
@@ -23,6 +26,11 @@ from pytest_kcontroller.model.history import (
 SIGKILLED = -9
 KILL = "kill"
 """The fault of a history that does not say whether a process may end by it, and how."""
+
+HALTING = ("disk_full", "log_dir_failure")
+"""The faults by which a broker halts that has lost its last log directory."""
+HALTED = 1
+"""Its status then."""
 
 ENDING = ("kill", "stop")
 """What a test does to a node that ends its process."""
@@ -87,16 +95,40 @@ def unplanned_exits(history: History) -> list[Event]:
         return (
             _by_the_test(history, event)
             or _respawned(history, event)
-            or any(
-                event["node"] in asked.get("nodes", [asked["node"]])
-                and asked["t_us"] <= event["t_us"]
-                and event["status"] in (_statuses(asked) or [event["status"]])
-                for asked in ending
-            )
+            or any(_explains(history, asked, event) for asked in ending)
         )
 
     exits = history.of(ProcessExited)
     return [event for event in exits if (ended_us is None or event["t_us"] < ended_us) and not planned(event)]
+
+
+def _explains(history: History, asked: Event, exited: Event) -> bool:
+    """Whether the process may have ended like that by this fault. By one on its disk a broker halts while that is there, and
+    one that records what it does has said before that it has lost its last log directory."""
+    if (
+        exited["node"] not in asked.get("nodes", [asked["node"]])
+        or exited["t_us"] < asked["t_us"]
+        or exited["status"] not in (_statuses(asked) or [exited["status"]])
+    ):
+        return False
+    if asked["fault_kind"] not in HALTING:
+        return True
+    records = any(started["node"] == exited["node"] for started in history.of(NodeStarted))
+    if exited["status"] != HALTED or not records:
+        return not _healed_before(history, asked, exited)
+    began_us = _before(history, exited)
+    return any(
+        began_us < failed["t_us"] <= exited["t_us"] and not _healed_before(history, asked, failed)
+        for failed in history.of(BrokerLogDirFailed)
+        if writer_is(failed["writer"], exited["node"]) and failed["t_us"] >= asked["t_us"]
+    )
+
+
+def _healed_before(history: History, asked: Event, event: Event) -> bool:
+    return any(
+        healed["fault"] == asked["fault"] and asked["t_us"] <= healed["t_us"] < event["t_us"]
+        for healed in history.of(FaultHealed)
+    )
 
 
 def _ending(history: History) -> list[Event]:
@@ -113,13 +145,19 @@ def _respawned(history: History, exited: Event) -> bool:
 
 def _by_the_test(history: History, exited: Event) -> bool:
     """Whether a test has ended this very process itself."""
-    before = [e for e in history.of(ProcessExited) if e["node"] == exited["node"] and e["t_us"] < exited["t_us"]]
-    began_us = max((int(event["t_us"]) for event in before), default=-1)
+    began_us = _before(history, exited)
     return any(
         action["action"] in ENDING and action["arguments"] == str(exited["node"])
         for action in history.of(TestAction)
         if began_us <= int(action["t_us"]) <= int(exited["t_us"])
     )
+
+
+def _before(history: History, exited: Event) -> int:
+    """When the node's process before that one ended; -1: there was none."""
+    exits = history.of(ProcessExited)
+    before = [int(e["t_us"]) for e in exits if e["node"] == exited["node"] and e["t_us"] < exited["t_us"]]
+    return max(before, default=-1)
 
 
 def _statuses(asked: Event) -> Sequence[int]:

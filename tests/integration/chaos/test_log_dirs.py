@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 from kcontroller_chaos import backends
 from kcontroller_chaos.history.read import History, read_history
+from pytest_kcontroller.broker.log_dir import LogDirFailedError, LogDirs
 from pytest_kcontroller.cli import main
+from pytest_kcontroller.cluster.capabilities import REPORTS
+from pytest_kcontroller.cluster.sim.cluster import SimCluster
 from pytest_kcontroller.zookeeper.znodes import parse_state_path
 
 SIMULATED = backends.simulated()
@@ -111,6 +115,37 @@ def test_with_its_last_log_directory_a_node_halts(tmp_path: Path, capsys: pytest
     assert seen["first"]["directory"] == "log-dir-1"
     assert seen["last"]["status"] == 1
     assert seen["last"]["file"].startswith("log-dir-0/")
+
+
+def halts_with_one_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bug: the broker halts although another log directory is good, once it has told of the one that has failed."""
+    announce = LogDirs.announce
+
+    async def announced(self: LogDirs, tell: Callable[[], Awaitable[bool]]) -> NoReturn:
+        async def tell_and_halt() -> bool:
+            assert await tell()
+            raise LogDirFailedError("it has a log directory left")
+
+        await announce(self, tell_and_halt)
+
+    monkeypatch.setattr(LogDirs, "announce", announced)
+
+
+def test_a_broker_that_halts_with_a_log_directory_left_does_not_stay_up(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    halts_with_one_left(monkeypatch)
+    assert play(tmp_path, FAULT.replace("leader-of:orders-0", "node:1")) == 1
+    assert "nodes-stay-up: node 1 ended with status 1" in capsys.readouterr().out
+
+
+def test_of_one_that_records_nothing_it_is_seen_at_the_end_of_the_fault(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    halts_with_one_left(monkeypatch)
+    monkeypatch.setattr(SimCluster, "offers", tuple(one for one in SimCluster.offers if one is not REPORTS))
+    assert play(tmp_path, FAULT.replace("leader-of:orders-0", "node:1")) == 6
+    assert "not-lasting: node 1 has halted, although log-dir-1 has not failed" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("kind", ["log_dir_failure", "disk_full", "kill"])

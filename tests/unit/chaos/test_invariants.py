@@ -330,6 +330,38 @@ def test_which_end_of_a_node_a_fault_explains(statuses, status, verdict):
     assert of(*GOOD, asked, ended)["nodes-stay-up"]["verdict"] == verdict
 
 
+STARTED, LOST = (
+    node(2, "node.started", node=2, pid=2) | {"writer": "node-2"},
+    node(5, "broker.log-dir-failed", file="f", code="EIO", why="it is broken") | {"writer": "node-2"},
+)
+"""Of a node that records what it does; a broker of Kafka's does not."""
+
+
+def exited(t_us, status):
+    return engine("process.exited", node=2, status=status) | {"t_us": t_us}
+
+
+@pytest.mark.parametrize(
+    ("events", "verdict"),
+    [
+        ((STARTED, LOST, exited(6, 1)), "held"),
+        ((STARTED, exited(6, 1)), "violated"),  # it has not lost its last log directory
+        ((STARTED, exited(6, 0)), "held"),  # by the healing
+        ((STARTED, LOST, exited(6, 1), exited(8, 1)), "violated"),  # nor had the next process
+        ((STARTED, LOST | {"t_us": 11}, exited(12, 1)), "violated"),  # after the healing
+        ((STARTED, exited(12, 0)), "violated"),
+        ((exited(6, 1),), "held"),
+        ((exited(12, 1),), "violated"),
+    ],
+)
+def test_a_broker_halts_only_with_its_last_log_directory_and_while_the_fault_is_there(events, verdict):
+    fields = {"fault": "f", "fault_kind": "log_dir_failure", "mode": None, "node": 2}
+    asked = engine("fault.asked", **fields, nodes=[2], ends_process=True, statuses=[1, 0]) | {"t_us": 3}
+    healed = engine("fault.healed", **fields) | {"t_us": 10}
+    ended = engine("run.ended") | {"t_us": 99}
+    assert of(*GOOD, asked, healed, *events, ended)["nodes-stay-up"]["verdict"] == verdict
+
+
 def test_the_stale_write_is_named_by_zxid_session_path_and_epochs():
     found = of(*GOOD, state(6, "0xa", 1))["no-stale-epoch-write"]["witness"]
     assert found == {"zxid": "0x6", "session": "0xa", "path": STATE, "epoch": 1, "newest_epoch": 2}
