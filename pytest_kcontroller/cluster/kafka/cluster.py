@@ -16,7 +16,7 @@ from pytest_kcontroller.cluster.java import find_java
 from pytest_kcontroller.cluster.kafka.broker import JVM, BrokerSettings, property_text
 from pytest_kcontroller.cluster.kafka.jars import KafkaPlaces, release_jars
 from pytest_kcontroller.cluster.kafka.node import KafkaNode
-from pytest_kcontroller.cluster.kafka.releases import check_release
+from pytest_kcontroller.cluster.kafka.releases import check_log_dirs, check_release
 from pytest_kcontroller.cluster.process.cluster import ProcessCluster
 from pytest_kcontroller.cluster.process.node import SupervisedNode
 from pytest_kcontroller.cluster.timing import scaled
@@ -54,6 +54,7 @@ class KafkaCluster(ProcessCluster):
                     hint="leave them out, or use another backend",
                 )
         self._version = chosen_release()
+        check_log_dirs(self._version, self.log_dirs)
         self._jars = await release_jars(self._version, KafkaPlaces.of())
         await super()._start()
 

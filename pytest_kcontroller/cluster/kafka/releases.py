@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from pytest_kcontroller.errors import UsageError
+from pytest_kcontroller.errors import NotOnThisBackend, UsageError
 
 OLDEST, NEWEST = (0, 10, 2), (3, 9)
 """The newest is the last with a ZooKeeper mode; controllers before the oldest send requests in versions of their own."""
@@ -28,6 +28,9 @@ class Needs:
     instead: tuple[str, ...] = ()
     why: str = ""
 
+
+OUTLIVES_A_LOG_DIR = (1, 0)
+"""KIP-112: brokers of before halt with the first log directory that fails, and tell no controller of it."""
 
 _LOG4J, _RELOAD4J = "org.slf4j:slf4j-log4j12:1.7.25", "org.slf4j:slf4j-reload4j:1.7.36"
 
@@ -72,6 +75,15 @@ def check_release(version: str) -> Needs:
             return needs
     why = "is no release of Kafka" if not numbers else "has no ZooKeeper mode" if numbers >= (4,) else "is too old"
     raise UsageError(f"{version!r} {why}", hint="one of 0.10.2.0 to 3.9.x, such as 3.9.1")
+
+
+def check_log_dirs(version: str, count: int) -> None:
+    """Raises NotOnThisBackend: of so many log directories, brokers of this release do not outlive one."""
+    if count > 1 and check_release(version).first < OUTLIVES_A_LOG_DIR:
+        raise NotOnThisBackend(
+            f"brokers of Kafka {version} halt with the first log directory that fails, so log_dirs = {count} is no use",
+            hint="choose a release from 1.0 on (KIP-112), or leave log_dirs out",
+        )
 
 
 def artifacts(version: str) -> tuple[str, ...]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import xml.etree.ElementTree as ElementTree
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from pytest_kcontroller.cluster.kafka.releases import TABLE, artifacts, check_release, pom
+from pytest_kcontroller.cluster.kafka.cluster import RELEASE_VARIABLE, KafkaCluster
+from pytest_kcontroller.cluster.kafka.releases import TABLE, artifacts, check_log_dirs, check_release, pom
 from pytest_kcontroller.cluster.kafka.tools import main_class
-from pytest_kcontroller.errors import UsageError
+from pytest_kcontroller.cluster.observed import ClusterSettings
+from pytest_kcontroller.errors import NotOnThisBackend, UsageError
 
 
 def test_each_release_has_its_own_mends() -> None:
@@ -27,6 +30,18 @@ def test_each_release_has_its_own_mends() -> None:
         assert needs.first <= needs.last
         for version in needs.tried:
             assert check_release(version) is needs
+
+
+@pytest.mark.parametrize("version", ["0.10.2.2", "0.11.0.3"])
+def test_several_log_directories_are_refused_where_a_broker_halts_with_the_first(
+    version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(RELEASE_VARIABLE, version)
+    with pytest.raises(NotOnThisBackend, match=rf"Kafka {version} halt .*\n  -> choose a release from 1\.0 on"):
+        asyncio.run(KafkaCluster.start(ClusterSettings(nodes=1, log_dirs=2), tmp_path))
+    assert not any(tmp_path.iterdir())
+    check_log_dirs(version, 1)
+    check_log_dirs("1.0.2", 2)
 
 
 def test_a_pom_names_all_of_it() -> None:
