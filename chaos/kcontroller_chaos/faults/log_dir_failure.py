@@ -16,10 +16,22 @@ from pytest_kcontroller.cluster.capabilities import DISKS, REPORTS
 from pytest_kcontroller.cluster.contract import Cluster
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.cluster import MOST_LOG_DIRS
-from pytest_kcontroller.model.history import BrokerLogDirOffline
+from pytest_kcontroller.model.history import (
+    BrokerLogDirOffline,
+    FaultAsked,
+    FaultHealed,
+    FaultNotApplied,
+    FaultNotHealed,
+    FaultNotObserved,
+    FaultObserved,
+    FaultSkipped,
+)
 from pytest_kcontroller.zookeeper.znodes import LOG_DIR_EVENT
 
 CHOSEN = -1
+_SEEN_OR_OVER = tuple(
+    step.kind for step in (FaultObserved, FaultNotObserved, FaultNotApplied, FaultSkipped, FaultHealed, FaultNotHealed)
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +65,12 @@ at_s = 2
         disks, count = on.cluster.capability(DISKS), on.cluster.log_dirs
         if self.directory >= count:
             raise EnvironmentFailure(f"node {on.node} has log_dirs = {count}, numbered from 0")
+        if not on.cluster.has(REPORTS) and (other := _unobserved(on)) is not None:
+            what = f"node {on.node} has not told yet of the log directory that has failed by {other}"
+            raise EnvironmentFailure(
+                f"{what}, and what it tells is of no directory by name",
+                hint=f'wait for that: when = "observed:{other}"',
+            )
         live = disks.log_dirs_of(on.node)
         name = self._chosen(on, live)
         disks.fail_log_dir(on.node, name)
@@ -113,6 +131,18 @@ at_s = 2
     @property
     def parameters(self) -> dict[str, Any]:
         return {} if self.directory == CHOSEN else {"directory": self.directory}
+
+
+def _unobserved(on: Injection) -> str | None:
+    """The fault by which another log directory of the node's has failed, and of which nobody has seen anything yet."""
+    on.feed.poll()
+    waiting: dict[str, None] = {}
+    for event in on.feed.events:
+        if event["kind"] == FaultAsked.kind and event["fault_kind"] == LogDirFailure.kind and on.node in event["nodes"]:
+            waiting[event["fault"]] = None
+        elif event["kind"] in _SEEN_OR_OVER:
+            waiting.pop(event["fault"], None)
+    return next((fault for fault in waiting if fault != on.fault), None)
 
 
 def _must_live(on: Injection) -> None:

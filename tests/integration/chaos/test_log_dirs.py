@@ -60,9 +60,9 @@ duration_s = 2
 """
 
 
-def play(directory: Path, faults: str, *more: str) -> int:
+def play(directory: Path, faults: str, *more: str, campaign: str = CAMPAIGN) -> int:
     file = directory / "jbod.toml"
-    file.write_text(CAMPAIGN + faults)
+    file.write_text(campaign + faults)
     out = str(directory / "runs")
     return main(["campaign", "run", str(file), "--backend", SIMULATED.name, "--seeds", "1", "--out", out, *more])
 
@@ -148,6 +148,42 @@ def test_of_one_that_records_nothing_it_is_seen_at_the_end_of_the_fault(
     assert "not-lasting: node 1 has halted, although log-dir-1 has not failed" in capsys.readouterr().out
 
 
+TWO_OF_THREE = """
+[[faults]]
+id = "first"
+kind = "log_dir_failure"
+target = "node:1"
+directory = 0
+at_s = 1
+duration_s = 5
+
+[[faults]]
+id = "second"
+kind = "log_dir_failure"
+target = "node:1"
+directory = 1
+at_s = 1.4
+duration_s = 3
+"""
+
+
+@pytest.mark.parametrize("at", ["at_s = 1.4", 'when = "observed:first"'])
+def test_one_that_names_no_directory_is_given_time_to_tell_of_each(
+    at: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SimCluster, "offers", tuple(one for one in SimCluster.offers if one is not REPORTS))
+    campaign = CAMPAIGN.replace("log_dirs = 2", "log_dirs = 3").replace("300", "2000")
+    play(tmp_path, TWO_OF_THREE.replace("at_s = 1.4", at), campaign=campaign)
+    seen, said = evidence(history_of(tmp_path)), capsys.readouterr().out
+    if at.startswith("when"):
+        assert seen["first"]["zxid"] < seen["second"]["zxid"]
+    else:
+        assert seen.keys() == {"first"}
+        assert (
+            "not injected: second (log_dir_failure); not-applied: node 1 has not told yet of the log directory" in said
+        )
+
+
 @pytest.mark.parametrize("kind", ["log_dir_failure", "disk_full", "kill"])
 @pytest.mark.parametrize("duration_s", [0.7, 4])  # it is healed before the first one, or after it
 def test_a_healing_takes_back_its_own_fault_and_leaves_the_node_to_who_has_ended_it(
@@ -179,11 +215,8 @@ def test_other_faults_on_disks_are_of_the_whole_disk(
 def test_a_directory_that_there_is_not_is_skipped_where_the_fault_may_be(
     count: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = tmp_path / "few.toml"
-    campaign = CAMPAIGN.replace("log_dirs = 2", f"log_dirs = {count}") + FAULT
-    file.write_text(campaign + "directory = 5\nif_possible = true\n")
-    out = str(tmp_path / "runs")
-    assert main(["campaign", "run", str(file), "--backend", SIMULATED.name, "--seeds", "1", "--out", out]) == 4
+    campaign = CAMPAIGN.replace("log_dirs = 2", f"log_dirs = {count}")
+    assert play(tmp_path, FAULT + "directory = 5\nif_possible = true\n", campaign=campaign) == 4
     (skipped,) = [event for event in history_of(tmp_path).events if event["kind"] == "fault.skipped"]
     assert skipped["why"] == f"node {skipped['node']} has log_dirs = {count}, numbered from 0"
     capsys.readouterr()
