@@ -124,6 +124,10 @@ class Fault(ABC):
         orderly = cluster.stop_statuses
         return (*orderly, *(status for status in self.exit_statuses if status != 0)) if orderly else ()
 
+    def costs_session(self, cluster: Cluster) -> bool:
+        """Whether it may, on this cluster, end the session of a node whose process lives."""
+        return self.ends_session
+
     @property
     def parameters(self) -> dict[str, Any]:
         """As they are recorded."""

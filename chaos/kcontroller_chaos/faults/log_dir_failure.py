@@ -128,6 +128,10 @@ at_s = 2
         """By the healing, if it has others."""
         return (HALTED,) if cluster.log_dirs == 1 else (HALTED, *cluster.stop_statuses)
 
+    def costs_session(self, cluster: Cluster) -> bool:
+        """A node with others keeps it, until it is healed; with the last one its process ends."""
+        return cluster.log_dirs == 1
+
     @property
     def parameters(self) -> dict[str, Any]:
         return {} if self.directory == CHOSEN else {"directory": self.directory}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kcontroller_chaos.checking import LIVENESS, Verdict
-from kcontroller_chaos.feed import writer_is
+from kcontroller_chaos.checking import LIVENESS, Verdict, node_of
 from kcontroller_chaos.history.read import Event, History
 from kcontroller_chaos.invariants import Invariant
 from pytest_kcontroller.model.history import (
@@ -120,7 +119,7 @@ def _explains(history: History, asked: Event, exited: Event) -> bool:
     return any(
         began_us < failed["t_us"] <= exited["t_us"] and not _healed_before(history, asked, failed)
         for failed in history.of(BrokerLogDirFailed)
-        if writer_is(failed["writer"], exited["node"]) and failed["t_us"] >= asked["t_us"]
+        if node_of(failed) == exited["node"] and failed["t_us"] >= asked["t_us"]
     )
 
 

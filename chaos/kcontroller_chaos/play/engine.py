@@ -14,6 +14,7 @@ from kcontroller_chaos.campaign.actions import Action
 from kcontroller_chaos.campaign.file import is_crash_point
 from kcontroller_chaos.campaign.schedule import Schedule
 from kcontroller_chaos.campaign.specs import TopicSpec
+from kcontroller_chaos.checking import nodes_of_sessions
 from kcontroller_chaos.faults import Fault
 from kcontroller_chaos.feed import Feed, writer_is
 from kcontroller_chaos.history.read import in_order
@@ -42,7 +43,6 @@ from pytest_kcontroller.model.history import (
     Record,
     RunEnded,
     RunStarted,
-    SessionGranted,
     TriggerMissed,
     ZkState,
 )
@@ -205,7 +205,8 @@ class Engine:
             whose = "something of ZooKeeper's" if on.node == NOBODY else f"node {on.node}"
             self._cannot(action, f"{whose} is in the hands of {other}")
             return
-        if fault.ends_session or action.still_us:  # who stands still does not ping
+        costs_session = fault.costs_session(self.cluster)
+        if costs_session or action.still_us:  # who stands still does not ping
             self.excused += [member.session for member in members]
         fields = _identity(action) | whom(members)
         self._asked(fields, action, members, fault.statuses(self.cluster))
@@ -226,7 +227,7 @@ class Engine:
             await player.play()
         finally:
             self.claims.give_back(mine)
-            if fault.ends_session:  # and those that were granted meanwhile
+            if costs_session:  # and those that were granted meanwhile
                 self.excused += [session for session in self._granted(nodes) if session not in known]
             if fault.on_zookeeper:
                 self.excused += self._granted(self.cluster.nodes)
@@ -292,18 +293,17 @@ class Engine:
         return next(((event["state"], event["session"]) != ("connected", hex(session)) for event in mine), False)
 
     def _record_overload(self) -> None:
-        """Sessions that ZooKeeper gave up although no fault was on them, and whose process did not end either."""
-        ended = [event["node"] for event in self.feed.events if event["kind"] == ProcessExited.kind]
+        """Sessions that ZooKeeper gave up although no fault was on them, and whose process had not ended before either."""
         excused = [hex(session) for session in self.excused]
-        excused += [
-            event["session"]
-            for event in self.feed.events
-            if event["kind"] == ZkState.kind and any(writer_is(event["writer"], node) for node in ended)
-        ]
-        excused += [e["session"] for e in self.feed.events if e["kind"] == SessionGranted.kind and e["node"] in ended]
+        nodes, first_end_us = nodes_of_sessions(in_order(self.feed.events)), dict[int | None, int]()
+        for event in self.feed.events:
+            if event["kind"] == ProcessExited.kind:
+                first_end_us.setdefault(event["node"], event["t_us"])
         for event in self.feed.events:
             expired = event["kind"] == ZkTxn.kind and event["type"] == "close-session" and event["cxid"] == 0
-            if expired and event["session"] not in excused:
+            if not expired or event["session"] in excused:
+                continue
+            if event["t_us"] < first_end_us.get(nodes.get(event["session"]), event["t_us"] + 1):
                 self.record(HostOverload(session=event["session"], zxid=event["zxid"]))
 
     async def converge(self) -> str | None:

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import pytest
 
 from kcontroller_chaos import backends
+from kcontroller_chaos.faults.pause import Pause
 from kcontroller_chaos.history.read import History, read_history
 from pytest_kcontroller.broker.log_dir import LogDirFailedError, LogDirs
 from pytest_kcontroller.cli import main
@@ -146,6 +147,17 @@ def test_of_one_that_records_nothing_it_is_seen_at_the_end_of_the_fault(
     monkeypatch.setattr(SimCluster, "offers", tuple(one for one in SimCluster.offers if one is not REPORTS))
     assert play(tmp_path, FAULT.replace("leader-of:orders-0", "node:1")) == 6
     assert "not-lasting: node 1 has halted, although log-dir-1 has not failed" in capsys.readouterr().out
+
+
+def test_a_session_that_ends_while_the_node_lives_is_not_the_faults(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A node that stands still for longer than its session lives, on a machine that is too busy for it."""
+    monkeypatch.setattr(Pause, "ends_session", False)
+    failure = FAULT.replace("leader-of:orders-0", "node:1").replace("duration_s = 2", "duration_s = 5")
+    pause = failure.replace("log_dir_failure", "pause").replace("at_s = 1", "at_s = 2").replace("= 5", "= 2.5")
+    assert play(tmp_path, failure + pause) == 6
+    assert "the host was overloaded: ZooKeeper gave up" in capsys.readouterr().out
 
 
 TWO_OF_THREE = """
