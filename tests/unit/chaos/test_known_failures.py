@@ -27,7 +27,8 @@ def marked(
     """What verdicts.json says of a run in which these are violated; `of` is its run.json."""
     names = ("epochs-grow", "leader-in-isr", "nodes-stay-up")
     entries = [{"name": n, "kind": "safety", "verdict": "violated" if n in violated else "held"} for n in names]
-    value = {"ended": True, "transactions": 9, "parts": {"observed": {"verdict": observed}}} | {
+    parts = {"observed": {"verdict": observed}, "invariants": {"verdict": "violated" if violated else "held"}}
+    value = {"ended": True, "transactions": 9, "parts": parts} | {
         "invariants": [{**entry, "witness": {"zxid": 1}} for entry in entries],
         "faults": [{"kind": kind, "applied_us": 1} for kind in applied] + [{"kind": "pause", "applied_us": None}],
     }
