@@ -66,12 +66,13 @@ def play(batch: Mapping[str, Any], output: TextIO) -> None:
 def _failure(failed: Exception) -> dict[str, Any]:
     """`status` as an exit status: whose fault it is."""
     from pytest_kcontroller.errors import EnvironmentFailure, KControllerError
+    from pytest_kcontroller.model.text import shown
 
     if isinstance(failed, KControllerError):
         return {"status": failed.exit_status, "what": str(failed)}
     if isinstance(failed, OSError) and failed.errno == errno.ENOSPC:
         return {"status": EnvironmentFailure.exit_status, "what": f"nothing more can be written: {failed}"}
-    return {"status": KControllerError.exit_status, "what": f"{type(failed).__name__}: {failed}"}
+    return {"status": KControllerError.exit_status, "what": f"{type(failed).__name__}: {shown(failed, str)}"}
 
 
 if __name__ == "__main__":

@@ -13,6 +13,11 @@ from pytest_kcontroller.errors import KControllerError, UsageError
 from pytest_kcontroller.runtime.rng import MOST_SEED
 
 
+class Speechless(Exception):
+    def __str__(self) -> str:
+        raise ValueError
+
+
 @pytest.mark.parametrize("jobs", [1, 2, 5])
 def test_no_seed_is_left_out_or_played_twice(jobs: int) -> None:
     seeds = [seed for batch in islice(endless(100, jobs), 3 * jobs) for seed in batch]
@@ -31,6 +36,7 @@ def test_after_the_last_seed_there_is_none(jobs: int) -> None:
         (UsageError("the fault cannot be drawn"), 2),
         (OSError(errno.ENOSPC, "No space left on device"), 6),
         (ZeroDivisionError("of ours"), 3),
+        (Speechless(), 3),
     ],
 )
 def test_what_fails_in_a_process_has_the_status_that_it_has_here(failed: Exception, status: int) -> None:
