@@ -16,6 +16,7 @@ from kcontroller_chaos.campaign.schedule import INSTEAD, Schedule
 from kcontroller_chaos.catalogue import load_catalogue
 from kcontroller_chaos.history.rundir import SCHEMA, RunDirectory, read_json
 from kcontroller_chaos.judge.outcome import counted_as
+from kcontroller_chaos.judge.verdict import ENVIRONMENT, HELD, UNKNOWN, VIOLATED
 from kcontroller_chaos.play.runner import Options
 from pytest_kcontroller.cli._results import Planned
 from pytest_kcontroller.errors import UsageError
@@ -50,7 +51,8 @@ def original_run(path: Path, out: Path) -> tuple[Planned, Options, Original | No
         raise UsageError("this run has no campaign.toml", where=str(path), hint=hint)
     for name, kind in _NEEDED.items():
         if not isinstance(facts.get(name), kind) or not _may_be(name, facts[name]):
-            raise UsageError(f"`{name}` is {facts.get(name)!r}, which no run writes", where=str(path / "run.json"))
+            what = f"is {json.dumps(facts[name])}, which no run writes" if name in facts else "is missing"
+            raise UsageError(f"`{name}` {what}", where=str(path / "run.json"))
     _check_schema(facts["schema"], path / "run.json")
     if facts["backend"] not in backends.NAMES:
         hint = f"one of {', '.join(backends.NAMES)}"
@@ -88,20 +90,22 @@ def _may_be(name: str, value: Any) -> bool:
 def _judged(file: Path) -> Original | None:
     if not file.exists():
         return None
-    verdicts = read_json(file)
-    _check_schema(verdicts.get("schema"), file)
     try:
-        if not isinstance(verdicts["invariants"], list):
-            raise TypeError
-        return outcome(verdicts), decisions(verdicts)
+        verdicts = read_json(file)
+        _check_schema(verdicts.get("schema"), file)
+        overall, came, decided = verdicts["overall"], outcome(verdicts), decisions(verdicts)
+        if overall not in (HELD, VIOLATED, UNKNOWN, ENVIRONMENT) or (overall == VIOLATED and len(came) == 1):
+            raise TypeError  # no verdict, or a violation of nothing
+    except UsageError as damaged:
+        raise UsageError(damaged.what, where=damaged.where, hint=WITHOUT) from None
     except (KeyError, TypeError, AttributeError):
         raise UsageError("is not what a judged run has", where=str(file), hint=WITHOUT) from None
+    return came, decided
 
 
 def _check_schema(schema: object, file: Path) -> None:
     if schema != SCHEMA:
-        hint = WITHOUT if file.name == "verdicts.json" else ""
-        raise UsageError(f"schema {json.dumps(schema)} is not known here", where=str(file), hint=hint)
+        raise UsageError(f"schema {json.dumps(schema)} is not known here", where=str(file))
 
 
 def _tell_changed(file: Path, played: Mapping[str, Any]) -> None:

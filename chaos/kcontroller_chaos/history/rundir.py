@@ -120,8 +120,12 @@ def read_json(path: Path) -> dict[str, Any]:
     """Raises UsageError: it cannot be read, or is no JSON object."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as bad:
-        raise UsageError(f"cannot be read: {bad}", where=str(path)) from None
+    except OSError as refused:
+        raise UsageError(f"cannot be read: {refused.strerror}", where=str(path)) from None
+    except UnicodeDecodeError:
+        raise UsageError("cannot be read: it is no UTF-8 text", where=str(path)) from None
+    except (ValueError, RecursionError) as bad:
+        raise UsageError(f"cannot be read: it is no JSON: {bad}", where=str(path)) from None
     if not isinstance(value, dict):
         raise UsageError("is no JSON object", where=str(path))
     return value

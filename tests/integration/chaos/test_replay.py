@@ -126,7 +126,7 @@ def test_a_run_that_lacks_what_a_replay_needs_is_said(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text('{"campaign": {"file": "c.toml"}}')
     done = kcontroller("replay", ".", cwd=tmp_path)
     assert done.returncode == 2
-    assert "`schema` is None, which no run writes" in done.stderr
+    assert "`schema` is missing" in done.stderr
 
 
 def test_shards_share_all_runs_and_a_budget_stops_early(tmp_path: Path) -> None:

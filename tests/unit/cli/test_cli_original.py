@@ -114,6 +114,8 @@ def test_what_the_run_says_of_its_options_is_not_called_an_option(
         ({"zookeeper_image": "zookeeper:3.9"}, "run/run.json: `zookeeper_image`: simulated time has no containers\n"),
         ({"backend": "real"}, "run/run.json: `backend`: there is no backend 'real'\n"),
         ({"seed": -1}, "run/run.json: `seed` is -1, which no run writes\n"),
+        ({"mutant": []}, "run/run.json: `mutant` is [], which no run writes\n"),
+        ({"assignment": None}, "run/run.json: `assignment` is null, which no run writes\n"),
         ({"plugins": [3]}, "run/run.json: `plugins` is [3], which no run writes\n"),
     ]:
         before = (run / "run.json").read_text()
@@ -131,6 +133,9 @@ def test_what_the_run_says_of_its_options_is_not_called_an_option(
         ('{"schema": 2, "overall": "violated", "invariants": []}', "schema 2 is not known here\n"),
         ('{"schema": 1, "overall": "violated"}', "is not what a judged run has\n"),
         ('{"schema": 1, "overall": "violated", "invariants": [{}]}', "is not what a judged run has\n"),
+        ('{"schema": 1, "overall": "violated", "invariants": []}', "is not what a judged run has\n"),
+        ('{"schema": 1, "overall": "fine", "invariants": []}', "is not what a judged run has\n"),
+        ("", "cannot be read: it is no JSON: Expecting value: line 1 column 1 (char 0)\n"),
     ],
 )
 @pytest.mark.parametrize("command", ["replay", "shrink"])
