@@ -25,7 +25,8 @@ from kcontroller_chaos.campaign.specs import (
     Thresholds,
     TopicSpec,
 )
-from kcontroller_chaos.campaign.systems import unfit, why_no_path
+from kcontroller_chaos.campaign.systems import kinds_for, unfit
+from kcontroller_chaos.campaign.targets import nearest_target, no_target
 from kcontroller_chaos.campaign.toml_lines import Lines
 from kcontroller_chaos.campaign.topics import wrong_topic_name
 from kcontroller_chaos.campaign.waiting import waits_in_a_ring
@@ -35,7 +36,7 @@ from kcontroller_chaos.catalogue.invariants import invariants_of
 from kcontroller_chaos.catalogue.key import REQUIRED, Key
 from kcontroller_chaos.catalogue.kind import WrongKeyError
 from kcontroller_chaos.catalogue.observable import wrong_at
-from kcontroller_chaos.catalogue.placement import EVENTS, FAULT_KEYS, POINTS, TARGETS, TRIGGERS, ZOOKEEPER
+from kcontroller_chaos.catalogue.placement import EVENTS, FAULT_KEYS, POINTS, TRIGGERS
 from kcontroller_chaos.catalogue.zookeeper import default_target, wrong_target
 from kcontroller_chaos.faults import Fault
 from kcontroller_chaos.injection import Placement
@@ -175,6 +176,7 @@ class _Reader:
         self._file, self._lines, self._catalogue = file, lines, catalogue
 
     def campaign(self, table: dict[str, Any], sha256: str, text: str) -> Campaign:
+        self._kinds, self._programs = kinds_for(table, self._catalogue), "system" in table
         known = {section.name: section for section in keys.sections(self._catalogue)}
         for name in table:
             if name not in known:
@@ -318,7 +320,7 @@ class _Reader:
         row = self._row(placed, index, {name: value for name, value in table.items() if name in common})
         own = {name: value for name, value in table.items() if name not in common}
         if row["kind"] not in self._catalogue.kinds:
-            hint = f"{nearest(row['kind'], self._catalogue.kinds)}; is a --plugin missing?"
+            hint = f"{nearest(row['kind'], self._kinds)}; is a --plugin missing?"
             self._fail("faults", index, "kind", f"{row['kind']!r} is not known", hint)
         try:
             row["fault"] = self._catalogue.kinds[row.pop("kind")].fault(row.pop("mode"), own)
@@ -354,12 +356,13 @@ class _Reader:
         for name in ("faults", "targets"):
             if not row[name]:
                 self._fail("generator", 0, name, f"`{name}` is empty", "name at least one, or leave [generator] out")
+        drawable = ("random",) if self._programs else keys.DRAWABLE_TARGETS
         for target in row["targets"]:
-            if target.startswith("owner-of:"):
-                self._path("generator", 0, "targets", target)
-            elif target not in keys.DRAWABLE_TARGETS:
-                hint = nearest(target, (*keys.DRAWABLE_TARGETS, "owner-of:/a/znode"))
+            if target not in keys.DRAWABLE_TARGETS and not target.startswith("owner-of:"):
+                hint = nearest_target(target, (*drawable, "owner-of:/a/znode"))
                 self._fail("generator", 0, "targets", f"{target!r} is not known", hint)
+            if target.startswith("owner-of:") and (wrong := no_target(target, programs=self._programs)):
+                self._fail("generator", 0, "targets", *wrong)
         if "leader" in row["targets"] and not topics:
             if row["targets"] != list(keys.DRAWN_TARGETS):
                 self._fail(
@@ -466,21 +469,11 @@ class _Reader:
 
     def _target(self, index: int, fault: Fault, target: str, nodes: int) -> None:
         name, _, argument = target.partition(":")
-        if (wrong := wrong_target(fault, target)) is not None:
+        wrong = wrong_target(fault, target) or no_target(target, programs=self._programs)
+        if wrong is not None:
             self._fail("faults", index, "target", *wrong)
-        if target in (*TARGETS[:5], ZOOKEEPER):
-            return
-        if name == "node" and argument.isdigit():
-            if int(argument) >= nodes:
-                self._fail("faults", index, "target", f"there is no node {argument}", f"0 to {nodes - 1}")
-        elif name == "owner-of":
-            self._path("faults", index, "target", target)
-        elif not (name == "leader-of" and re.fullmatch(r".+-\d+", argument)):
-            self._fail("faults", index, "target", f"{target!r} is no target", nearest(target, TARGETS))
-
-    def _path(self, section: str, index: int, key: str, target: str) -> None:
-        if (why := why_no_path(target.partition(":")[2])) is not None:
-            self._fail(section, index, key, f"{target!r} names no znode: {why}", "write owner-of:/a/znode")
+        if name == "node" and int(argument) >= nodes:
+            self._fail("faults", index, "target", f"there is no node {argument}", f"0 to {nodes - 1}")
 
     def _in_time(self, section: str, index: int, at_s: float, duration_s: float) -> None:
         if at_s > duration_s:

@@ -8,18 +8,28 @@ from typing import Any
 
 from kcontroller_chaos.admin import ACTIONS
 from kcontroller_chaos.campaign.specs import FaultSpec, GeneratorSpec
+from kcontroller_chaos.campaign.targets import OF_PROGRAMS as TARGETS
+from kcontroller_chaos.campaign.targets import of_programs
 from kcontroller_chaos.catalogue import Catalogue
-from kcontroller_chaos.catalogue.placement import ZOOKEEPER
 from kcontroller_chaos.faults import Fault
-from pytest_kcontroller.cluster.capabilities import PEERS, Capability
+from pytest_kcontroller.cluster.capabilities import CONTAINERS, OF_PROGRAMS, PEERS, Capability
 from pytest_kcontroller.cluster.program import NO_PEERS, OF_OUR_NODES, Program
 
 Has = tuple[Capability[object], ...]
 Wrong = tuple[str, int, str, str, str]
 """Section, index, key, what is wrong, a hint."""
 
-TARGETS = "owner-of:/a/znode, random or node:N"
 TRIGGERS = ("observed", "healed")
+DRAWN = ", ".join(f'"{target}"' for target in TARGETS[:2])
+
+
+def kinds_for(table: Mapping[str, Any], catalogue: Catalogue) -> list[str]:
+    """The kinds of faults that this file (`table`) can have: all, or with a program of the user's those that it can have,
+    whatever it is told."""
+    if not isinstance(system := table.get("system"), Mapping):
+        return list(catalogue.kinds)
+    has = (*OF_PROGRAMS, PEERS, *((CONTAINERS,) if "image" in system else ()))
+    return [name for name, kind in catalogue.kinds.items() if kind.fits(lambda needed: needed in has)]
 
 
 def unfit(
@@ -31,7 +41,7 @@ def unfit(
 ) -> Wrong | None:
     """The first thing in the file (`table`: as it was read) that the program of the user's cannot have."""
     has = program.offers
-    found = chain(_ours(table, has), _faults(table, faults, catalogue, has), _drawn(generator, catalogue, has))
+    found = chain(_ours(table, has), _faults(table, faults, catalogue, has), _drawn(table, generator, catalogue, has))
     return next(found, None)
 
 
@@ -61,14 +71,16 @@ def _faults(table: Mapping[str, Any], faults: Sequence[FaultSpec], catalogue: Ca
             key = "mode" if "mode" in table["faults"][index] else "kind"
             yield "faults", index, key, *_fault(type(spec.fault), lacking, catalogue, has)
         if not of_programs(spec.target):
-            yield "faults", index, "target", f"the target {spec.target!r} is of nodes of ours", TARGETS
+            named = f"the target {spec.target!r} is of nodes of ours"
+            what = named if "target" in table["faults"][index] else "the key `target` is missing"
+            yield "faults", index, "target", what, f"one of {', '.join(TARGETS)}"
         for key, trigger in (("when", spec.when), ("until", spec.until)):
             if trigger is not None and trigger.partition(":")[0] not in TRIGGERS:
                 what = f"the trigger {trigger!r} is of nodes of ours"
                 yield "faults", index, key, what, ", ".join(f"{name}:FAULT" for name in TRIGGERS)
 
 
-def _drawn(spec: GeneratorSpec | None, catalogue: Catalogue, has: Has) -> Iterator[Wrong]:
+def _drawn(table: Mapping[str, Any], spec: GeneratorSpec | None, catalogue: Catalogue, has: Has) -> Iterator[Wrong]:
     if spec is None:
         return
     for name in spec.faults:
@@ -79,12 +91,9 @@ def _drawn(spec: GeneratorSpec | None, catalogue: Catalogue, has: Has) -> Iterat
             yield "generator", 0, "admin", _cannot(f"the action {name}", lacking), "add_node can be asked for"
     for target in spec.targets:
         if not of_programs(target):
-            yield "generator", 0, "targets", f"the target {target!r} is of nodes of ours", "owner-of:/a/znode, random"
-
-
-def of_programs(target: str) -> bool:
-    """Whether a program of the user's can be this target."""
-    return target in ("random", ZOOKEEPER) or target.partition(":")[0] in ("owner-of", "node")
+            named = f"the target {target!r} is of nodes of ours"
+            what = named if "targets" in table["generator"] else "the key `targets` is missing"
+            yield "generator", 0, "targets", what, f"targets = [{DRAWN}], or one of them"
 
 
 def _lacking(needs: tuple[Capability[object], ...], has: Has) -> Capability[object] | None:
@@ -100,13 +109,3 @@ def _fault(kind: type[Fault], lacking: Capability[object], catalogue: Catalogue,
 
 def _cannot(what: str, lacking: Capability[object]) -> str:
     return f"{what} needs what a program of yours has not: {lacking}"
-
-
-def why_no_path(path: str) -> str | None:
-    """By ZooKeeper's rules; None: it is the path of a znode."""
-    if not path.startswith("/"):
-        return "a path begins with /"
-    parts = path[1:].split("/")
-    if path != "/" and any(part in ("", ".", "..") for part in parts):
-        return "no part of a path is empty, . or .."
-    return None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from kcontroller_chaos.catalogue.key import Key, parameters
 from kcontroller_chaos.catalogue.placement import FAULT_KEYS
 from kcontroller_chaos.faults import Fault
+from pytest_kcontroller.cluster.capabilities import Capability
 from pytest_kcontroller.cluster.contract import Cluster
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.model.suggestions import nearest
@@ -71,6 +72,10 @@ class Kind:
                 return one
         hint = nearest(str(mode), self.modes) if self.modes else "leave the key out"
         raise WrongKeyError(self.name, "mode", f"{self.name} has no mode {mode!r}", hint)
+
+    def fits(self, has: Callable[[Capability[object]], bool]) -> bool:
+        """Whether one of its modes needs nothing that there is not."""
+        return any(all(map(has, one.needs)) for one in self.classes)
 
     def mode_for(self, cluster: Cluster) -> str | None:
         """The first one that needs nothing which this cluster has not; None: there is none."""

@@ -279,6 +279,11 @@ def test_the_summary_begins_with_the_reason(pytester: pytest.Pytester) -> None:
     assert "contextlib.py" not in result.stdout.str(), "where it happened is in the test"
 
 
+def test_who_takes_it_for_the_system_is_told_to_call_it(kc_system: KSystems) -> None:
+    with pytest.raises(AttributeError, match=r"call it first, system = kc_system\(\.\.\.\), then system.kill"):
+        kc_system.kill(0)  # type: ignore[attr-defined]
+
+
 def test_what_nodes_of_ours_are_told_is_refused(kc_system: KSystems) -> None:
     with pytest.raises(UsageError, match=r"programs of yours as nodes, and log_dirs is of ours\n  -> leave it out"):
         kc_system(COMMAND, log_dirs=2)
@@ -294,6 +299,27 @@ def test_what_was_not_said_is_waited_for_and_told(kc_system: KSystems) -> None:
         UsageError, match=r'latency: this backend has no .*\n  -> name {peers} .*; or use mode="zookeeper"'
     ):
         system.chaos.inject("latency", target="node:0", delay_ms=1)
+    with pytest.raises(
+        UsageError, match=r"there is nothing called 'zk'\n  -> a node's number, 'zookeeper' or 'client'"
+    ):
+        system.net.cut(0, "zk")
+    for wrong, said in {
+        "owner-of:/x/": "'owner-of:/x/' names no znode: no part of a path is empty",
+        "owner-of:/x/*": "'owner-of:/x/\\*' names no znode: .* no pattern",
+        "owner_of:/x": "'owner_of:/x' is no target\n  -> did you mean `owner-of:/a/znode`",
+        "controller": "the target 'controller' is of nodes of ours\n  -> one of owner-of:/a/znode, random, node:N",
+        None: 'pause has no target\n  -> say target="owner-of:/a/znode", or random or node:N',
+    }.items():
+        with pytest.raises(UsageError, match=said):
+            system.chaos.inject("pause", target=wrong)
+    with pytest.raises(UsageError, match="there is no fault 'freeze'\n  -> there are: ") as offered:
+        system.chaos.inject("freeze", target="random")
+    assert "pause" in str(offered.value) and "depose" not in str(offered.value)
+    for path in ("x/y", "/x/", "/x/*"):
+        with pytest.raises(UsageError, match="nobody can own "):
+            system.wait_for_owner(path)
+        with pytest.raises(UsageError, match="nobody can own "):
+            system.owner(path)
     with pytest.raises(
         UsageError, match=r"its program is not told where to listen\n  -> write {port} into its command"
     ):

@@ -97,8 +97,19 @@ def test_a_file_with_a_program(tmp_path: Path) -> None:
         ),
         (
             SYSTEM + FAULT.replace("owner-of:/my/leader", "controller"),
-            "`faults.target`: the target 'controller' is of nodes of ours\n  -> owner-of:/a/znode, random or node:N",
+            "`faults.target`: the target 'controller' is of nodes of ours\n  -> one of owner-of:/a/znode, random, node:N",
         ),
+        (
+            SYSTEM + FAULT.replace('target = "owner-of:/my/leader"\n', ""),
+            "campaign.toml:6: `faults.target`: the key `target` is missing\n  -> one of owner-of:/a/znode, random, node:N",
+        ),
+        (
+            SYSTEM + FAULT.replace("owner-of:/my", "owner_of:/my"),
+            "`faults.target`: 'owner_of:/my/leader' is no target\n  -> did you mean `owner-of:/a/znode`?",
+        ),
+        (SYSTEM + FAULT.replace("owner-of:/my/leader", "all"), "\n  -> there are: owner-of:/a/znode, random, node:N"),
+        (SYSTEM + FAULT.replace("/my/leader", "/my/"), "'owner-of:/my/' names no znode: no part of a path is empty"),
+        (SYSTEM + FAULT.replace("/my/leader", "/my/*"), "'owner-of:/my/*' names no znode: it is one znode, or the"),
         (SYSTEM + FAULT.replace("/my/leader", "leader"), "'owner-of:leader' names no znode: a path begins with /"),
         (
             SYSTEM + FAULT.replace("pause", "hold"),
@@ -123,7 +134,19 @@ def test_a_file_with_a_program(tmp_path: Path) -> None:
         ),
         (
             SYSTEM + '[generator]\nfaults = ["pause"]\n',
-            "`generator.targets`: the target 'controller' is of nodes of ours\n  -> owner-of:/a/znode, random",
+            '`generator.targets`: the key `targets` is missing\n  -> targets = ["owner-of:/a/znode", "random"], or one of',
+        ),
+        (
+            SYSTEM + '[generator]\nfaults = ["pause"]\ntargets = ["others"]\n',
+            "`generator.targets`: the target 'others' is of nodes of ours\n  -> targets = [",
+        ),
+        (
+            SYSTEM + '[generator]\nfaults = ["pause"]\ntargets = ["owner_of:/x"]\n',
+            "'owner_of:/x' is not known\n  -> did you mean `owner-of:/a/znode`?",
+        ),
+        (
+            SYSTEM + '[generator]\nfaults = ["pause"]\ntargets = ["owner-of:/x/*"]\n',
+            "`generator.targets`: 'owner-of:/x/*' names no znode",
         ),
     ],
 )
@@ -131,6 +154,17 @@ def test_what_is_wrong_has_file_line_and_key(tmp_path: Path, text: str, message:
     with pytest.raises(UsageError) as refused:
         loaded(tmp_path, text)
     assert message in str(refused.value)
+
+
+def test_what_a_program_can_have_is_offered_and_nothing_else(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"'freeze' is not known\n  -> there are: ") as refused:
+        loaded(tmp_path, SYSTEM + FAULT.replace("pause", "freeze"))
+    offered = str(refused.value).partition("there are: ")[2].partition(";")[0].split(", ")
+    assert {"pause", "kill", "latency", "session_expiry"} <= {*offered}
+    assert not {"depose", "hold", "clock_jump", "disconnect"} & {*offered}
+    in_image = '[system]\nimage = "mine:1"\ncommand = "{zk}"\n'
+    with pytest.raises(UsageError, match="disconnect"):
+        loaded(tmp_path, in_image + FAULT.replace("pause", "freeze"))
 
 
 @pytest.mark.parametrize("place", ["{peers}", "{peer:2}"])

@@ -1,0 +1,47 @@
+"""Whom a fault may be said to hit: what is said to somebody who wrote something else. Who it then is: play/targets.py."""
+
+from __future__ import annotations
+
+import difflib
+import re
+
+from kcontroller_chaos.catalogue.placement import TARGETS, ZOOKEEPER
+
+OF_PROGRAMS = ("owner-of:/a/znode", "random", "node:N")
+"""Those that a program of the user's can be, but for ZOOKEEPER, which needs not be said."""
+
+
+def of_programs(target: str) -> bool:
+    """Whether a program of the user's can be this target."""
+    return target in ("random", ZOOKEEPER) or target.partition(":")[0] in ("owner-of", "node")
+
+
+def no_target(target: str, *, programs: bool) -> tuple[str, str] | None:
+    """What is wrong with it, whoever there is, and a hint, which names what there can be of `programs` of the user's, or of
+    nodes of ours. None: it can be somebody."""
+    name, colon, argument = target.partition(":")
+    if name == "owner-of" and colon:
+        why = why_no_owner(argument)
+        return None if why is None else (f"{target!r} names no znode: {why}", "write owner-of:/a/znode")
+    plain = target in [one for one in TARGETS if ":" not in one]
+    numbered = name == "node" and argument.isascii() and argument.isdigit()
+    if plain or numbered or (name == "leader-of" and re.fullmatch(r".+-\d+", argument)):
+        return None
+    return f"{target!r} is no target", nearest_target(target, OF_PROGRAMS if programs else TARGETS)
+
+
+def nearest_target(target: str, known: tuple[str, ...]) -> str:
+    """A hint: the one of `known` whose name is most like this one's, else all of them."""
+    names = {one.partition(":")[0]: one for one in known}
+    close = difflib.get_close_matches(target.partition(":")[0], names, n=1)
+    return f"did you mean `{names[close[0]]}`?" if close else f"there are: {', '.join(known)}"
+
+
+def why_no_owner(path: str) -> str | None:
+    """Why nobody can own it: what is no path by ZooKeeper's rules, or would be that of many. None: somebody can."""
+    if not path.startswith("/"):
+        return "a path begins with /"
+    parts = path[1:].split("/")
+    if path != "/" and any(part in ("", ".", "..") for part in parts):
+        return "no part of a path is empty, . or .."
+    return "it is one znode, or the directory of a lock, and no pattern" if "*" in path else None
