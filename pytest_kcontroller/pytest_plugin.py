@@ -3,10 +3,12 @@ pytest only, and everything else inside the fixtures and items that need it."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 from collections.abc import Generator
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -56,6 +58,9 @@ MARKERS = (
     "(deselected on others)",
     "chaos: a chaos campaign (set on collected campaign files)",
 )
+
+OURS = ("pytest_kcontroller", "kcontroller_chaos", "kcontroller_plugins", contextlib.__name__)
+"""Packages whose frames say nothing to whoever made a wrong call; the last is between two of them."""
 
 before_key: pytest.StashKey[Before] = pytest.StashKey()
 interrupted_key = pytest.StashKey[Path]()
@@ -224,10 +229,29 @@ def _begin_with_the_reason(report: pytest.TestReport, failure: BaseException) ->
         crash.message = getattr(failure, "reason", "") or str(failure)
 
 
+def _end_at_the_call(failure: BaseException) -> None:
+    """A wrong call is shown where it is made, from wherever in our code it is refused: its traceback ends there. Of all else
+    that is raised, `__tracebackhide__` in the modules of the fixtures hides what is theirs."""
+    from pytest_kcontroller.errors import UsageError
+
+    if not isinstance(failure, UsageError):
+        return
+    last: TracebackType | None = None
+    step = failure.__traceback__
+    while step is not None:
+        if str(step.tb_frame.f_globals.get("__name__")).partition(".")[0] not in OURS:
+            last = step
+        step = step.tb_next
+    if last is not None:
+        last.tb_next = None
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    if call.excinfo is not None and not item.config.option.fulltrace:
+        _end_at_the_call(call.excinfo.value)
     report = yield
     if report.failed:
         _mark_failed(item)

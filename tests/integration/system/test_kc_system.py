@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator
@@ -277,6 +278,45 @@ def test_the_summary_begins_with_the_reason(pytester: pytest.Pytester) -> None:
         ]
     )
     assert "contextlib.py" not in result.stdout.str(), "where it happened is in the test"
+
+
+def test_a_wrong_call_is_shown_where_it_is_made(pytester: pytest.Pytester) -> None:
+    """Wherever in our code it is refused."""
+    pytester.makepyfile(
+        test_it="""
+        import pytest
+
+        from kcontroller_chaos.znode_invariants import ephemeral_back_within, one_owner
+
+        pytestmark = pytest.mark.kcontroller(backends=["process"])
+        COMMAND = "{python} it.py {zk}"
+
+
+        @pytest.mark.parametrize("wrong", [
+            lambda kc_system: kc_system(COMMAND, node=3),
+            lambda kc_system: kc_system(COMMAND, nodes="3"),
+            lambda kc_system: kc_system("no-such-program {zk}"),
+            lambda kc_system: kc_system("{python} it.py"),
+            lambda kc_system: kc_system(COMMAND, ready="port"),
+            lambda kc_system: one_owner("app/lock"),
+            lambda kc_system: ephemeral_back_within("/app/*", "5"),
+        ])
+        def test(kc_system, wrong):
+            wrong(kc_system)
+
+
+        def test_a_block(kcontroller):
+            with kcontroller(node=3):
+                pass
+        """
+    )
+    result = pytester.runpytest("-p", "no:randomly", "-p", "no:cacheprovider")
+    result.assert_outcomes(failed=8)
+    lines = result.stdout.lines
+    assert len([line for line in lines if re.match(r"test_it\.py:\d+: \w+Error$", line)]) == 8
+    assert [line for line in lines if re.match(r"\S+/(pytest_kcontroller|kcontroller_chaos)/\S+:\d+:", line)] == []
+    result.stdout.fnmatch_lines(["E *kc_system() has no argument 'node'", "E *-> did you mean `nodes`?"])
+    result.stdout.fnmatch_lines(["E *kcontroller() has no argument 'node'"])
 
 
 def test_who_takes_it_for_the_system_is_told_to_call_it(kc_system: KSystems) -> None:
