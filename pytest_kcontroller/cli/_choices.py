@@ -27,9 +27,14 @@ def named_path(text: str) -> Path:
     return Path(text)
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
-    """Of a command that plays runs."""
-    parser.add_argument("--out", type=named_path, default=Path("runs"), help="where run directories go (default: runs)")
+def add_output(parser: argparse.ArgumentParser, *names: str) -> None:
+    """Of a command that plays runs; `names`: what `--out` is called."""
+    parser.add_argument(
+        *(names or ("-o", "--out")),
+        type=named_path,
+        default=Path("runs"),
+        help="where run directories go (default: runs)",
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object instead of text, when all is played")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kcontroller_chaos.checking import NEVER_EXERCISED
 from kcontroller_chaos.judge.outcome import counted_as
 from pytest_kcontroller.model.text import in_words, printable_lines
 from pytest_kcontroller.plugin.manager import typed
@@ -145,13 +146,14 @@ def _of_exercise(details: Mapping[str, Any]) -> Iterator[str]:
     for entry in details.get("invariants", ()):
         if entry["verdict"] == "held" and entry["seen"]:
             yield f"{entry['name']}: {entry['seen']}"
-    if never := never_exercised(details):
-        yield f"never exercised: {', '.join(never)}"
+    told = [note for note in details.get("notes", ()) if note.startswith(NEVER_EXERCISED)]  # with the reasons
+    if never := [name for name in never_exercised(details) if not any(name in note for note in told)]:
+        yield f"{NEVER_EXERCISED}: {', '.join(never)}"
 
 
 def never_exercised(details: Mapping[str, Any]) -> list[str]:
     """The invariants that found nothing to check."""
-    return [entry["name"] for entry in details.get("invariants", ()) if entry["verdict"] == "never exercised"]
+    return [entry["name"] for entry in details.get("invariants", ()) if entry["verdict"] == NEVER_EXERCISED]
 
 
 # --- many runs --------------------------------------------------------------------------------------------------------

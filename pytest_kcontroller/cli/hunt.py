@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from pytest_kcontroller.cli import _choices, explain
+from pytest_kcontroller.errors import NotOnThisBackend
 
 NAME = "hunt"
 HELP = "play new seeds of a campaign in simulated time until one violates an invariant"
@@ -55,7 +56,11 @@ def run(args: argparse.Namespace) -> int:
         plugins=tuple(args.plugin),
         backend=simulated().name,
     )
-    check(campaign, options)
+    try:
+        check(campaign, options)
+    except NotOnThisBackend as wrong:  # another backend cannot be chosen here
+        hint = f"a hunt is in simulated time: play it with kcontroller campaign run {args.file} --seeds 1..20"
+        raise NotOnThisBackend(wrong.what, where=wrong.where, hint=hint) from None
     plan = Hunt(campaign, options, args.from_seed, args.jobs, args.max_seconds, args.max_runs)
 
     def print_document(status: int) -> None:

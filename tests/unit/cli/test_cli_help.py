@@ -57,6 +57,12 @@ def test_a_command_without_a_group_is_in_the_last_one() -> None:
     assert "Single parts and cleaning up:\n  new           tries\n" in cli._parser(commands).format_help()  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("words", ["campaign run a.toml", "replay a.toml", "hunt a.toml", "report runs"])
+@pytest.mark.parametrize("option", ["-o", "--out"])
+def test_where_it_writes_is_said_alike(words: str, option: str) -> None:
+    assert str(PARSER.parse_args([*words.split(), option, "there"]).out) == "there"
+
+
 def test_the_version_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(["--version"])

@@ -10,6 +10,7 @@ import pytest
 
 from kcontroller_chaos.campaign.file import Campaign, load_campaign
 from kcontroller_chaos.play.runner import Options, RunResult
+from pytest_kcontroller import cli
 from pytest_kcontroller.cli._colour import paint
 from pytest_kcontroller.cli._original import outcome
 from pytest_kcontroller.cli._output import of_playing
@@ -152,6 +153,16 @@ def test_a_step_summary_that_cannot_be_written_is_a_remark(
     assert f"{tmp_path}: cannot be written" in capsys.readouterr().err
 
 
+def test_a_hunt_of_what_only_real_nodes_can_be_names_who_plays_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('[campaign]\nname = "mine"\nduration_s = 5\n[system]\ncommand = "{python} -c pass {zk}"\n')
+    assert cli.main(["hunt", str(file)]) == 2
+    said = f"programs of yours\n  -> a hunt is in simulated time: play it with kcontroller campaign run {file} --seeds"
+    assert said in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("text", ["0/2", "3/2", "2", "a/b", "1/0", "/", "-1/2"])
 def test_what_is_no_shard_is_said(text: str) -> None:
     with pytest.raises(UsageError, match="is no shard"):
@@ -189,6 +200,15 @@ def test_what_no_run_has_tested_is_said(campaign: Campaign) -> None:
     results = [result("held", invariants=entries), result("held", invariants=[{**entries[0]}, failed("b", "x")])]
     played = [(Planned(campaign, seed), one) for seed, one in enumerate(results, start=1)]
     assert in_common(played)[0] == "never exercised in any run: a"
+
+
+def test_what_nothing_was_tested_of_is_said_once() -> None:
+    entry = {"kind": "safety", "verdict": "never exercised", "checks": 0}
+    entries = [{"name": name, **entry} for name in ("one-owner(/x)", "epochs-grow")]
+    note = "never exercised: one-owner(/x) (nobody made /x)"
+    parts = {"invariants": {"verdict": "held", "count": 1, "of": 3, "detail": ""}}
+    told = why(result("held", invariants=entries, parts=parts, notes=[note], transactions=1, faults=[]), verbose=True)
+    assert [line for line in told if line.startswith("never")] == [note, "never exercised: epochs-grow"]
 
 
 def test_a_run_says_how_much_of_its_plan_came_about() -> None:
