@@ -30,6 +30,7 @@ RUN_JSON: Final = StructType(
             backend=_TEXT,
             selectors=MapType(_TEXT, _TEXT),
             assignment=_TEXT,
+            system=_TEXT,
             mutant=_TEXT,
             noop_fault=_TEXT,
             versions=MapType(_TEXT, _TEXT),

@@ -117,9 +117,14 @@ def setup() -> Column:
         said("mutant ", F.col("info.mutant")),
         said("without the fault ", F.col("info.noop_fault")),
         said("selectors ", _pairs("info.selectors")),
-        said("assignment ", F.col("info.assignment")),
+        said("assignment ", _assignment()),
         said("commit ", F.substring("info.commit", 1, 10)),
     )
+
+
+def _assignment() -> Column:
+    """Of a run whose nodes are brokers: programs of a user's have no replicas to place."""
+    return F.when(F.col("info.system").isNull(), F.col("info.assignment"))
 
 
 def with_damage(rows: DataFrame) -> DataFrame:
@@ -198,8 +203,9 @@ def run_table(rows: DataFrame) -> DataFrame:
             "duration_us": F.when(_took() >= 0, _took()),
             **{
                 name: F.col(f"info.{name}")
-                for name in ("backend", "assignment", "mutant", "noop_fault", "commit", "started", "ended")
+                for name in ("backend", "mutant", "noop_fault", "commit", "started", "ended")
             },
+            "assignment": _assignment(),
         }
     ).transform(_as(schemas.RUNS))
 

@@ -50,6 +50,7 @@ class MadeRun:
     parts: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)
     recovery: tuple[tuple[str, str | None, int | None], ...] = (("kill", None, 400_000),)
     invariants: tuple[dict[str, Any], ...] = ()
+    system: dict[str, Any] | None = None
 
     def write(self) -> Path:
         folder = self.root / self.campaign.replace("/", "_") / f"seed-{self.seed}"
@@ -67,6 +68,7 @@ class MadeRun:
             "backend": "process",
             "selectors": {"offline": {"name": "rack-sticky", "weight": 0.3}, "preferred": "preferred"},
             "assignment": "striped",
+            "system": self.system,
             "mutant": self.mutant,
             "versions": {"zookeeper": "3.9.3"},
             "commit": "4f2a91c0ffee",
@@ -424,6 +426,14 @@ def test_a_violation_that_is_known_hides_nothing_else(spark: SparkSession, tmp_p
         "seed-2": "unknown",
         "seed-3": "violated",
     }
+
+
+def test_a_program_of_the_users_has_no_replicas_to_place(spark: SparkSession, tmp_path: Path) -> None:
+    for seed, system in enumerate((None, {"command": ["./it", "{zk}"], "env": []})):
+        MadeRun(tmp_path / "runs", seed, system=system).write()
+    ours, theirs = report(spark, tmp_path / "out", tmp_path / "runs").summary.runs
+    assert (ours.assignment, theirs.assignment) == ("striped", None)
+    assert "striped" in ours.setup and "assignment" not in theirs.setup
 
 
 def test_damaged_runs_are_counted_and_named(spark: SparkSession, tmp_path: Path) -> None:

@@ -95,6 +95,20 @@ def big(root: Path, long: str = "x" * 400) -> Summary:
     )  # fmt: skip
 
 
+def test_what_nobody_was_is_no_empty_table(tmp_path: Path) -> None:
+    """As of a program of the user's: it has owners of its znodes, and neither a controller of Kafka's nor partitions."""
+    owner = {"view": "program", "path": "/my/leader", "node": 1, "epoch": None, "session": "", "from_us": 0, "to_us": 9}
+    drawn = drawn_timeline() | {"controllers": [], "leaders": [], "owners": [owner]}
+    (tmp_path / "timeline.json").write_text(json.dumps(drawn))
+    failed = replace(FAILURE, directory=str(tmp_path))
+    told = summary((replace(RUN, verdict="violated", directory=str(tmp_path), assignment=None),), (failed,))
+    page = page_html(told, make_block(told))
+    assert "The same as tables" in page
+    assert "<h4>Owners</h4>" in page and "<td>the program</td>" in page
+    assert not any(f"<h4>{title}</h4>" in page for title in ("Controller", "Leaders", "Sessions"))
+    assert "assignment</" not in page
+
+
 def test_the_head_of_a_group_counts_all_of_its_runs_and_not_only_those_that_are_shown() -> None:
     runs = [replace(RUN, directory=f"runs/{number}", verdict="held", reason=None) for number in range(510)]
     told = summary((*runs[:505], *(replace(run, verdict="unknown") for run in runs[505:])), ())
