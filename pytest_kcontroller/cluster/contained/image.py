@@ -129,7 +129,7 @@ def _remove_old(client: Any) -> None:
 
 _HINT = (
     f"the base needs Python {PYTHON} as python3 and the libraries of this machine's architecture; another one is named with "
-    f"--kc-node-base or ${BASE_VARIABLE}"
+    f"${BASE_VARIABLE}, or pytest's --kc-node-base. Proxies and relays are in this image too, also where nodes are in yours"
 )
 
 
