@@ -17,10 +17,12 @@ from pytest_kcontroller.model.history import (
     NodeRespawned,
     NodeStarted,
     ProcessExited,
+    ProgramEnded,
     RunEnded,
     TestAction,
     ZkTree,
 )
+from pytest_kcontroller.model.text import printable
 
 SIGKILLED = -9
 KILL = "kill"
@@ -50,13 +52,13 @@ class NodesStayUp(Invariant):
             return Verdict.unknown("the run did not reach its end: no zk.tree")
         checks = max(len(history.statuses), len({event["node"] for event in ready}), 1)
         for event in unplanned_exits(history):
-            seen = f"node {event['node']} ended with status {event['status']}"
+            seen = f"node {event['node']} ended with status {event['status']}{_last_words(history, event)}"
             where = f"logs/node-{event['node']}*.log, {event['t_us'] / 1e6:.3f} s into the run"
             witness = {"node": event["node"], "status": event["status"], "t_us": event["t_us"]}
             return Verdict.violated(checks, seen=seen, where=where, witness=witness)
         last = {event["node"]: event for event in ready if event["why"] != FALLEN or not _in_a_fault(history, event)}
         if unready := [event for event in last.values() if event["why"]]:
-            seen = "; ".join(map(_not_ready, unready))
+            seen = "; ".join(_not_ready(history, event) for event in unready)
             where = ", ".join(f"logs/node-{event['node']}*.log" for event in unready)
             return Verdict.violated(checks, seen=seen, where=where, witness=dict(unready[0]))
         if tree is None:
@@ -78,10 +80,17 @@ def _in_a_fault(history: History, ready: Event) -> bool:
     )
 
 
-def _not_ready(event: Event) -> str:
+def _not_ready(history: History, event: Event) -> str:
     if event["why"] == FALLEN:
-        return f"node {event['node']} was started again, and has ended by itself"
+        return f"node {event['node']} was started again, and has ended by itself{_last_words(history, event)}"
     return f"node {event['node']} runs, and is not ready again: {event['why']}"
+
+
+def _last_words(history: History, event: Event) -> str:
+    """What the newest process of the event's node printed before it ended, until then; empty: nothing, or nobody knows."""
+    ended = [e for e in history.of(ProgramEnded) if e["node"] == event["node"] and e["t_us"] <= event["t_us"]]
+    lines = [printable(line) for line in ended[-1]["last"]] if ended else []
+    return f"; it printed last: {' | '.join(lines)}" if lines else ""
 
 
 def unplanned_exits(history: History) -> list[Event]:

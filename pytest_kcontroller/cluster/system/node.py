@@ -15,7 +15,7 @@ from pytest_kcontroller.cluster.children.processes import Supervised
 from pytest_kcontroller.cluster.misuse import not_running
 from pytest_kcontroller.cluster.process.node import Child, SupervisedNode
 from pytest_kcontroller.cluster.program import Program, filled
-from pytest_kcontroller.cluster.system.output import Output, Search
+from pytest_kcontroller.cluster.system.output import Output, Search, written_last
 from pytest_kcontroller.cluster.timing import VARIABLE, scaled
 from pytest_kcontroller.errors import EnvironmentFailure
 
@@ -89,8 +89,7 @@ class ProgramNode(SupervisedNode):
     @property
     def _telling_log(self) -> Path:
         """Where it has printed last, if it has printed in both."""
-        logs = [path for path in (self.stdout, self.log) if path.exists() and path.stat().st_size]
-        return max(logs, key=lambda path: path.stat().st_mtime_ns, default=self.log)
+        return written_last(self.stdout, self.log) or self.log
 
     @property
     def _other_log(self) -> Path:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from pytest_kcontroller.errors import EnvironmentFailure
-from pytest_kcontroller.model.history import ProgramSaid, encoded, line_of
+from pytest_kcontroller.model.history import ProgramEnded, ProgramSaid, encoded, line_of
 from pytest_kcontroller.model.text import printable, whole_number
 from pytest_kcontroller.runtime.real import RealClock, RunStart
 
@@ -36,7 +36,9 @@ MOST_SAID = 100_000
 MOST_PRINTED = 1 << 29
 """Bytes of stdout and stderr, of one process."""
 SHOWN = 200
-"""Bytes of a line that should perhaps have been an object."""
+"""Of a line that should perhaps have been an object, or is among the last."""
+LAST = 3
+"""Lines that a process printed before it ended."""
 KEPT = 1 << 20
 """Of what is longer than that, so much stays of its beginning and of its end."""
 
@@ -145,8 +147,8 @@ class Output:
             if stream.read():
                 more = True
             elif stream.whole:
-                stream.close()
                 del self._streams[name]
+                stream.close()
         return more
 
 
@@ -183,6 +185,7 @@ class _Stream:
         self._offset = self._read_to = 0
         """Of what is read, and of what is in the history."""
         now_us = of.now_us()
+        self._looked_us = now_us
         self._marks = deque([_Mark(0, now_us, now_us)])
         """From the last one that is shorter than what is read next."""
         self.ended = self.whole = self.closed = False
@@ -205,13 +208,15 @@ class _Stream:
 
     def mark(self) -> None:
         """How long the file is now."""
+        if self.whole:
+            return
         ended, before_us = self.ended, self._of.now_us()
         size = os.fstat(self._file.fileno()).st_size
         if size > (last := self._marks[-1]).size:
             self._marks.append(_Mark(size, self._of.now_us(), before_us))
         else:
             last.last_us = before_us
-        self.whole = ended
+        self.whole, self._looked_us = ended, before_us
         printed = size + (self._stderr.stat().st_size if self._stderr.exists() else 0)
         if printed > MOST_PRINTED and not self._given_up:
             self._floods = True
@@ -237,14 +242,18 @@ class _Stream:
         return bool(data) and self._offset < self._marks[-1].size
 
     def close(self) -> None:
-        self._write(self._event(self._rest, self._offset))  # it may have ended without an end of line
-        self._file.close()
-        if self._floods:
-            for path in (self._stdout, self._stderr):
-                shorten(path)
-        if self._history is not None:
-            self._history.close()
-        self.closed = True
+        try:
+            self._write(self._event(self._rest, self._offset))  # it may have ended without an end of line
+            ended = ProgramEnded(node=self._node, last=last_words(self._stdout, self._stderr))
+            self._write(encoded(line_of(ended, self._name, min(self._said, MOST_SAID), self._looked_us)))
+            if self._floods:
+                for path in (self._stdout, self._stderr):
+                    shorten(path)
+        finally:
+            self._file.close()
+            if self._history is not None:
+                self._history.close()
+            self.closed = True
 
     def _event(self, line: bytes, end: int) -> str:
         """The line of the history for a line of the program's that ends before `end`; empty: for none."""
@@ -284,6 +293,23 @@ class _Stream:
     def _give_up(self, why: str) -> None:
         self._of.fail(f"the program of node {self._node} {why}")
         self._given_up = True
+
+
+def written_last(*logs: Path) -> Path | None:
+    """Of these, if there is anything in one."""
+    written = [path for path in logs if path.exists() and path.stat().st_size]
+    return max(written, key=lambda path: path.stat().st_mtime_ns, default=None)
+
+
+def last_words(*logs: Path) -> list[str]:
+    """The last lines of the one that was written last, without those that begin with white space, as in stack traces."""
+    if (log := written_last(*logs)) is None:
+        return []
+    with log.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - LONGEST_LINE))
+        lines = file.read().decode(errors="replace").splitlines()
+    telling = [line for line in lines if line.strip() and not line[0].isspace()]
+    return [printable(line, SHOWN) for line in telling[-LAST:]]
 
 
 def shorten(path: Path) -> None:

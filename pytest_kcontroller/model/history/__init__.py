@@ -77,7 +77,7 @@ from pytest_kcontroller.model.history.node import (
     NodeStopping,
     ZkState,
 )
-from pytest_kcontroller.model.history.program import ProgramSaid
+from pytest_kcontroller.model.history.program import ProgramEnded, ProgramSaid
 
 __all__ = [
     "FALLEN",
@@ -127,6 +127,7 @@ __all__ = [
     "NodeStatus",
     "NodeStopping",
     "ProcessExited",
+    "ProgramEnded",
     "ProgramPrinted",
     "ProgramSaid",
     "ReassignmentFailed",

@@ -1,8 +1,9 @@
-"""What a program says that is not ours: the JSON objects that it prints. The harness writes it, as that node's history."""
+"""What a program says that is not ours: the JSON objects that it prints, and its last words. The harness writes it, as that
+node's history."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from pytest_kcontroller.model.history.event import About, HistoryEvent, Rank, event
@@ -28,3 +29,16 @@ class ProgramSaid(HistoryEvent):
             unit="microseconds",
         ),
     ] = None
+
+
+@event
+class ProgramEnded(HistoryEvent):
+    """A process of the node's program has ended."""
+
+    kind = "program.ended"
+    rank = Rank.UNTOLD
+    text = "the program of node {node} has ended; it printed last: {last}"
+    node: Node
+    last: Annotated[
+        Sequence[str], About("the last lines that it printed, on stderr or stdout, without those of a stack trace")
+    ]

@@ -115,6 +115,31 @@ def test_a_program_that_is_never_ready_again_is_violated_and_no_environment_fail
     assert [fault["status"] for fault in value["faults"]] == ["healed"]
 
 
+MORTAL = """\
+import sys, threading
+from kazoo.client import KazooClient
+client, lost = KazooClient(sys.argv[1], timeout=1), threading.Event()
+client.add_listener(lambda state: state == "LOST" and lost.set())
+client.start()
+client.create(f"/my/members/{sys.argv[2]}", ephemeral=True, makepath=True)
+lost.wait()
+sys.exit("the session has expired")
+"""
+
+
+def test_a_program_that_ends_by_itself_is_shown_with_its_last_words(tmp_path: Path) -> None:
+    (tmp_path / "mortal.py").write_text(MORTAL)
+    head, _, faults = FILE.partition('id = "frozen"')
+    assert faults
+    expiry = 'kind = "session_expiry"\nmode = "server"\ntarget = "node:0"\nat_s = 0.1\n'
+    text = f"{head}{expiry}".replace("duration_s = 14", "duration_s = 1").replace(str(ELECT), "mortal.py")
+    (tmp_path / "mine.toml").write_text(text.replace("\n\n[[faults]]", f'\ndirectory = "{tmp_path}"\n\n[[faults]]'))
+    done = campaign(tmp_path / "mine.toml", out=tmp_path / "runs")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "nodes-stay-up: node 0 ended with status 1; it printed last: " in done.stdout
+    assert " | the session has expired (logs/node-0*.log, " in done.stdout, "kazoo has said something before"
+
+
 def believed_by_both_us(history: History, frozen: int) -> int:
     """From the other's belief that it leads until the frozen one gave up its own."""
     said: list[dict[str, Any]] = [dict(event) for event in history.of(ProgramSaid)]

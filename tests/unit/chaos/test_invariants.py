@@ -362,6 +362,17 @@ def test_a_broker_halts_only_with_its_last_log_directory_and_while_the_fault_is_
     assert of(*GOOD, asked, healed, *events, ended)["nodes-stay-up"]["verdict"] == verdict
 
 
+def test_the_last_words_are_those_of_the_process_that_ended():
+    def process(begin, *last):
+        printed = engine("program.ended", node=2, last=last) | {"t_us": begin}
+        return printed, exited(begin + 1, 3)
+
+    events = [*process(1, "no session"), *process(3, "one", "\x1btwo"), *process(5)]
+    for first, seen in ((0, "; it printed last: no session"), (2, "; it printed last: one | \\x1btwo"), (4, "")):
+        found = of(*GOOD, *events[first:])["nodes-stay-up"]
+        assert found["seen"] == f"node 2 ended with status 3{seen}"
+
+
 def test_the_stale_write_is_named_by_zxid_session_path_and_epochs():
     found = of(*GOOD, state(6, "0xa", 1))["no-stale-epoch-write"]["witness"]
     assert found == {"zxid": "0x6", "session": "0xa", "path": STATE, "epoch": 1, "newest_epoch": 2}

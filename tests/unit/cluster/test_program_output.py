@@ -34,7 +34,10 @@ class Printing:
         return self.found()
 
     def found(self) -> list[dict[str, object]]:
-        """All events so far."""
+        """All that it said so far."""
+        return [event for event in self.recorded() if event["kind"] == "program.said"]
+
+    def recorded(self) -> list[dict[str, object]]:
         file = self._history / "node-0.jsonl"
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
@@ -82,6 +85,31 @@ def test_garbage_is_no_event_and_hides_none(printing: Printing, garbage: bytes) 
 def test_of_lines_that_are_no_objects_the_most_telling_is_shown(printing: Printing, printed: bytes, told: str) -> None:
     printing.events(printed)
     assert printing.reader.others(0) == told
+
+
+TRACE = b"""\
+Exception in thread "main" org.apache.zookeeper.KeeperException$SessionExpiredException
+\tat org.apache.zookeeper.KeeperException.create(KeeperException.java:134)
+    at my.Service.main(Service.java:7)
+"""
+
+
+@pytest.mark.parametrize(
+    ("out", "err", "last"),
+    [
+        (b"", b"", []),
+        (b"one\ntwo\n\nthree\nfour", b"", ["two", "three", "four"]),
+        (b"one\n", TRACE, ['Exception in thread "main" org.apache.zookeeper.KeeperException$SessionExpiredException']),
+        (b"", b"\x1b[31mno\n" + b"x" * 1000, ["\\x1b[31mno", "x" * 200 + "… (800 more characters)"]),
+    ],
+)
+def test_the_last_words_of_a_process_are_kept(printing: Printing, out: bytes, err: bytes, last: list[str]) -> None:
+    printing.out.write_bytes(out)
+    printing.err.write_bytes(err)
+    os.utime(printing.out, ns=(0, 0))
+    asyncio.run(printing.reader.settle("node-0"))
+    (ended,) = printing.recorded()
+    assert (ended["kind"], ended["seq"], ended["last"]) == ("program.ended", 0, last)
 
 
 def test_the_last_line_needs_no_end(printing: Printing) -> None:
