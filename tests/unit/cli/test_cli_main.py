@@ -107,7 +107,7 @@ def test_a_bad_argument_of_node_is_named(capsys: pytest.CaptureFixture[str], arg
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["campaign", "run", SMOKE, "--out", ""], "argument --out: an empty name"),
+        (["campaign", "run", SMOKE, "--out", ""], "argument -o/--out: an empty name"),
         (["report", "runs", "--out", ""], "argument -o/--out: an empty name"),
         (["up", "--keep", ""], "argument --keep: an empty name"),
         (["campaign", "run", SMOKE, "--plugin", ""], "the plugin '' cannot be imported: ValueError: Empty module name"),
