@@ -33,7 +33,7 @@ def test_what_a_newcomer_lacks_is_said(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("KC", "DOCKER"))}
     command = [sys.executable, "-m", "pytest", "-n0", "-rs", "-p", "no:cacheprovider", f"--basetemp={tmp_path}/base"]
     done = subprocess.run(
-        [*command, *NEED_MORE], cwd=ROOT, env=environment | nothing, capture_output=True, text=True, timeout=scaled(60)
+        [*command, *NEED_MORE], cwd=ROOT, env=environment | nothing, capture_output=True, text=True, timeout=scaled(180)
     )
     assert done.returncode == 0, done.stdout
     for what, said in NEEDS.items():
