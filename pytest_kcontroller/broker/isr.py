@@ -14,6 +14,7 @@ from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.model.history import BrokerIsrChanged
 from pytest_kcontroller.model.history.event import by_topic
 from pytest_kcontroller.runtime.ports import ConnectionClosedError, Transport
+from pytest_kcontroller.runtime.timeouts import within
 from pytest_kcontroller.wire.client import RequestClient
 from pytest_kcontroller.wire.errors import ErrorCode
 from pytest_kcontroller.wire.messages import (
@@ -67,7 +68,7 @@ class IsrSender:
     async def _pause(self, pause_us: int) -> None:
         """Ends early when something has changed."""
         try:
-            async with asyncio.timeout(pause_us / 1e6):
+            async with within(pause_us / 1e6):
                 await self._wake.wait()
         except TimeoutError:
             return

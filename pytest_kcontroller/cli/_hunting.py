@@ -28,6 +28,7 @@ from pytest_kcontroller.plugin.manager import load_plugins, typed
 from pytest_kcontroller.runtime.nursery import Nursery
 from pytest_kcontroller.runtime.real import RealClock, RunStart
 from pytest_kcontroller.runtime.rng import MOST_SEED
+from pytest_kcontroller.runtime.timeouts import within
 
 if TYPE_CHECKING:
     from kcontroller_chaos.campaign.file import Campaign
@@ -172,7 +173,7 @@ async def _play_seeds(plan: Hunt, screen: Progress, clock: RealClock) -> list[Ma
     record: asyncio.Queue[Mapping[str, Any]] = asyncio.Queue()
     strange: list[Mapping[str, Any]] = []
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(plan.max_seconds), Nursery() as tasks:
+        async with within(plan.max_seconds), Nursery() as tasks:
             tasks.start(_show_progress(plan, screen, clock), name="progress")
             tasks.start(play_batches(plan.work, plan.jobs, record.put_nowait), name="workers")
             while len(strange) < ENOUGH and plan.count != plan.most_runs:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Self
 
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure
+from pytest_kcontroller.runtime.timeouts import within
 from pytest_kcontroller.zookeeper.kazoo_session import KazooConnector, KazooSession
 from pytest_kcontroller.zookeeper.session import Listener, SessionEvent, ZkSession
 
@@ -20,7 +20,7 @@ async def open_session(connector: KazooConnector, servers: str, listener: Listen
     """Raises EnvironmentFailure if there is none in time: no server need ever answer."""
     limit_s = scaled(OPEN_S)
     try:
-        async with asyncio.timeout(limit_s):
+        async with within(limit_s):
             return await connector.open(listener)
     except TimeoutError:
         what = f"ZooKeeper gave no session within {limit_s:g} s"

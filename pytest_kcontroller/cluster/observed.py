@@ -39,6 +39,7 @@ from pytest_kcontroller.plugin.manager import Plugins, load_plugins
 from pytest_kcontroller.runtime.foreign import LIMIT_S
 from pytest_kcontroller.runtime.ports import ConnectionClosedError, Transport
 from pytest_kcontroller.runtime.rng import NamedRng
+from pytest_kcontroller.runtime.timeouts import within
 from pytest_kcontroller.wire.client import RequestClient
 from pytest_kcontroller.wire.message import Request, Response
 from pytest_kcontroller.zookeeper.session import (
@@ -319,7 +320,7 @@ class ObservedCluster(ABC):
 
         Raises EnvironmentFailure if ZooKeeper does not answer for so long that it cannot be the host.
         """
-        limit = asyncio.timeout(scaled(ANSWER_S))
+        limit = within(scaled(ANSWER_S))
         try:
             async with limit:
                 while True:
@@ -366,7 +367,7 @@ class ObservedCluster(ABC):
         why: str | None = "it was not looked at"
         ends = asyncio.get_running_loop().time() + timeout_s
         try:
-            async with asyncio.timeout(max(timeout_s, scaled(FIRST_LOOK_S))) as limit:
+            async with within(max(timeout_s, scaled(FIRST_LOOK_S))) as limit:
                 while True:
                     if (why := await check()) is None:
                         return

@@ -28,6 +28,7 @@ from typing import Any, Protocol
 from pytest_kcontroller.errors import EnvironmentFailure, UsageError
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.runtime.holds import Holds, UnknownHoldPointError
+from pytest_kcontroller.runtime.timeouts import within
 
 CATCH_UP = "catch-up"
 LONGEST_LINE = 64 * 1024 * 1024
@@ -204,7 +205,7 @@ class ControlClient:
         """Sends one command and returns its answer, whose "ok" is true."""
         name = str(command.get("cmd"))
         try:
-            async with asyncio.timeout(self._timeout_s):
+            async with within(self._timeout_s):
                 line = await self._exchange(json.dumps(command).encode() + b"\n")
             answer: dict[str, Any] = json.loads(line)
         except TimeoutError:

@@ -43,6 +43,7 @@ from pytest_kcontroller.node.settings import NodeSettings
 from pytest_kcontroller.plugin.manager import Plugins
 from pytest_kcontroller.runtime.nursery import Nursery
 from pytest_kcontroller.runtime.ports import Listening, Runtime, Stream
+from pytest_kcontroller.runtime.timeouts import Timeout, within
 from pytest_kcontroller.wire.server import Service, serve
 from pytest_kcontroller.zookeeper.session import (
     Exists,
@@ -90,7 +91,7 @@ class Node:
         self._clients = self._broker.clients = self._client_side(plugins)
         self._limits = ShutdownLimits.of(settings.config)
         self._stopping = self._halted = False
-        self._farewell: asyncio.Timeout | None = None
+        self._farewell: Timeout | None = None
         """The time that is left for a controlled shutdown, while there is one."""
         self._start_limit_s = ZOOKEEPER_CONNECTION_TIMEOUT_MS.of(settings.config) / 1000
         self._session: ZkSession | None = None
@@ -138,7 +139,7 @@ class Node:
         LogDirFailedError at any time: then the session is left alone, as by a process that is killed.
         """
         try:
-            async with asyncio.timeout(self._start_limit_s):
+            async with within(self._start_limit_s):
                 store = await self._open()
         except TimeoutError:
             raise EnvironmentFailure(
@@ -186,7 +187,7 @@ class Node:
         life.cancel()
 
     async def _shut_down(self) -> None:
-        limits, farewell = self._limits, asyncio.timeout(None)
+        limits, farewell = self._limits, within(None)
         if not self._stopping or limits is None or self._phase != "running" or self._ended.is_set():
             return
         try:
@@ -323,7 +324,7 @@ class Node:
         if self._session is None:
             return
         try:
-            async with asyncio.timeout(CLOSE_S):
+            async with within(CLOSE_S):
                 await self._session.close()
         except TimeoutError:
             return

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from pytest_kcontroller.runtime.starvation import STARVED, on_core_s, starved_s
+from pytest_kcontroller.runtime.timeouts import within
 
 T = TypeVar("T")
 
@@ -145,7 +146,7 @@ async def done_apart(call: Callable[[], T], *, patience_s: float | None = None) 
     a cancellation comes at the next wait of the caller: what is done is not lost. Only what is not done `patience_s` after
     a cancellation is given up."""
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
-    cancelled, limit = False, asyncio.timeout(None)
+    cancelled, limit = False, within(None)
     running = OwnThread(call, at_end=setter(ended))
     running.begin()
     try:

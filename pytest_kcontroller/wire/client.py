@@ -7,6 +7,7 @@ from typing import TypeVar, cast
 
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.runtime.ports import ConnectionClosedError, Stream, Transport
+from pytest_kcontroller.runtime.timeouts import within
 from pytest_kcontroller.wire.codec import decode, encode
 from pytest_kcontroller.wire.errors import ErrorCode, MalformedMessageError
 from pytest_kcontroller.wire.frames import read_frame
@@ -41,7 +42,7 @@ class RequestClient:
         """
         async with self._turn:
             try:
-                async with asyncio.timeout(None if timeout_us is None else timeout_us / 1e6):
+                async with within(None if timeout_us is None else timeout_us / 1e6):
                     return await self._exchange(message, version)
             except TimeoutError:
                 self.close()

@@ -13,6 +13,7 @@ from pytest_kcontroller.cluster.observed import gather_all
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.fixtures.backend import Backend
+from pytest_kcontroller.runtime.timeouts import within
 
 AT_ONCE = 10
 """So many are looked for at the same time, for so long: looking costs."""
@@ -29,7 +30,7 @@ def seen_where_nothing_is_done(backend: Backend, faults: Sequence[type[Fault]]) 
     async def observed(fault: Fault) -> str | None:
         on = Injection.begin(run.cluster, feed, run.clock, fault="none", node=1, duration_s=None)
         try:
-            async with asyncio.timeout(scaled(LOOK_S)):
+            async with within(scaled(LOOK_S)):
                 return f"{fault.kind}:{fault.mode}: {await Noop(fault).observe(on)}"
         except (TimeoutError, EnvironmentFailure):  # or there is nobody whom it could be done to
             return None

@@ -16,6 +16,7 @@ import pytest
 import requests
 
 from pytest_kcontroller.cluster.timing import scaled
+from pytest_kcontroller.runtime.timeouts import within
 
 REAL = os.environ.get("KCONTROLLER_TOXIPROXY_SERVER")
 LIMIT_S = 10.0
@@ -55,7 +56,7 @@ def _real(binary: str) -> tuple[subprocess.Popen[bytes], int]:
     process = subprocess.Popen([binary, "-host", "127.0.0.1", "-port", str(port)], stdout=subprocess.DEVNULL)
 
     async def ready() -> None:
-        async with asyncio.timeout(scaled(LIMIT_S)):
+        async with within(scaled(LIMIT_S)):
             while True:
                 try:
                     _, writer = await asyncio.open_connection("127.0.0.1", port)

@@ -27,6 +27,7 @@ from pytest_kcontroller.model.history import HistoryEvent, NodeRespawned, Sessio
 from pytest_kcontroller.runtime.foreign import freed_when_held_up
 from pytest_kcontroller.runtime.nursery import settled
 from pytest_kcontroller.runtime.real import RealClock, Recorder, RunStart
+from pytest_kcontroller.runtime.timeouts import within
 
 __all__ = ("check", "new_run", "play", "start_of", "versions")
 
@@ -184,7 +185,7 @@ new_run, play = ProcessRun.new, ProcessRun.play
 async def _within(limit_s: float, work: Coroutine[Any, Any, None]) -> None:
     """Raises EnvironmentFailure that names what still goes on after so long; it is cancelled then."""
     task = asyncio.ensure_future(work)
-    standing, limit = "", asyncio.timeout(limit_s)
+    standing, limit = "", within(limit_s)
     try:
         with freed_when_held_up(scaled(HELD_UP_S)):
             async with limit:

@@ -25,6 +25,7 @@ from pytest_kcontroller.plugin.manager import Plugins, load_plugins
 from pytest_kcontroller.runtime.foreign import OwnThread, done_apart, done_whole, setter
 from pytest_kcontroller.runtime.real import RunStart
 from pytest_kcontroller.runtime.scheduler import WALL_START_MS, Scheduler, SimLoop
+from pytest_kcontroller.runtime.timeouts import within
 from pytest_kcontroller.seams import Mutant, counts, installed
 from pytest_kcontroller.sim.world import World
 from pytest_kcontroller.zookeeper.txn import Txn
@@ -239,7 +240,7 @@ async def _apart(simulation: Simulation, limit_s: float) -> EnvironmentFailure |
     running = OwnThread(simulation.go, at_end=setter(ended))
     running.begin()
     try:
-        async with asyncio.timeout(limit_s):
+        async with within(limit_s):
             await ended.wait()
     except TimeoutError:
         return simulation.too_late(running, limit_s)

@@ -7,7 +7,6 @@ session is made by it, and nothing is answered.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +19,7 @@ from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.model.toxics import Stream
 from pytest_kcontroller.runtime.ports import ConnectionClosedError, Transport
 from pytest_kcontroller.runtime.ports import Stream as Connection
+from pytest_kcontroller.runtime.timeouts import within
 from pytest_kcontroller.wire.frames import read_frame
 from pytest_kcontroller.wire.headers import framed_request
 from pytest_kcontroller.wire.messages import ApiKey
@@ -142,7 +142,7 @@ class Line:
         seen, clock, link = Seen(), self.on.clock, None
         began_us = clock.now_us()
         try:
-            async with asyncio.timeout(limit_us / 1e6):
+            async with within(limit_us / 1e6):
                 transport, address = self._route()
                 link = await transport.connect(address)
                 began_us = clock.now_us()

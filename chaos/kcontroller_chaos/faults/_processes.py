@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ from pytest_kcontroller.cluster.capabilities import BROKERS
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure, StartError, WaitTimeoutError
 from pytest_kcontroller.model.history import ProcessExited
+from pytest_kcontroller.runtime.timeouts import within
 
 SIGKILLED = -9
 START_S = 15.0
@@ -53,7 +53,7 @@ async def ended_by_itself(on: Injection) -> Event:
         return await ended_with(on, *orderly)
     limit_s = scaled(on.cluster.stop_s)
     with suppress(TimeoutError):
-        async with asyncio.timeout(limit_s):
+        async with within(limit_s):
             return await on.feed.wait(
                 lambda e: e["kind"] == ProcessExited.kind and e["node"] == on.node and e["status"] != SIGKILLED,
                 since=on.since,
@@ -80,7 +80,7 @@ async def wait_ready(on: Injection) -> None:
         await on.cluster.wait_ready(on.node)
         return
     with suppress(StartError, WaitTimeoutError, TimeoutError):
-        async with asyncio.timeout(scaled(HEALING_S)):
+        async with within(scaled(HEALING_S)):
             await on.cluster.wait_ready(on.node)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 
 from kcontroller_chaos.faults import Fault
@@ -26,6 +25,7 @@ from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.model.history import ZkState
 from pytest_kcontroller.runtime.ports import ConnectionClosedError, Stream, Transport
+from pytest_kcontroller.runtime.timeouts import within
 
 CONNECT_S = 0.1
 LATE_S = 2.0
@@ -131,7 +131,7 @@ async def _connect(transport: Transport, address: Address) -> Stream | None:
     before_s = withheld_s()
     for limit_s in (CONNECT_S, LATE_S):
         try:
-            async with asyncio.timeout(limit_s):
+            async with within(limit_s):
                 return await transport.connect(address)
         except TimeoutError:
             if withheld_s() == before_s:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -48,6 +47,7 @@ from pytest_kcontroller.model.history import (
 )
 from pytest_kcontroller.runtime.nursery import Nursery
 from pytest_kcontroller.runtime.ports import Clock
+from pytest_kcontroller.runtime.timeouts import within
 
 CONVERGE_S = 10.0
 """After the last fault is healed the cluster gets this long, unscaled; what is not there then is the invariants' affair."""
@@ -178,7 +178,7 @@ class Engine:
         nodes: tuple[int, ...] = ()
         try:
             nodes = await self._resolve(action, schedule)
-            async with asyncio.timeout(limit_s):
+            async with within(limit_s):
                 node = await self.cluster.capability(CRASH_POINTS).reach(nodes, point, int(count))
         except TimeoutError:
             named = ", ".join(map(str, nodes))
@@ -247,7 +247,7 @@ class Engine:
     async def _happened(self, trigger: str, since: int, limit_s: float) -> bool:
         """Waits for it; False if it did not come in time, which is recorded."""
         try:
-            async with asyncio.timeout(limit_s):
+            async with within(limit_s):
                 await wait_for(trigger, self.feed, since=since)
         except TimeoutError:
             self.record(TriggerMissed(trigger=trigger, waited_s=limit_s))

@@ -32,6 +32,7 @@ from pytest_kcontroller.model.history import (
 from pytest_kcontroller.model.text import shown
 from pytest_kcontroller.runtime.foreign import GivenUp, RaisedError, awaited_without_power, without_power
 from pytest_kcontroller.runtime.nursery import Nursery
+from pytest_kcontroller.runtime.timeouts import within
 
 INJECT_S = 20.0
 LOOK_S = 20.0
@@ -145,7 +146,7 @@ class _StepFailedError(Exception):
 
 async def _limited(step: str, limit_s: float, work: Callable[[], Awaitable[T]]) -> T:
     """Whatever happens in it is its answer, a _StepFailedError, or a cancellation from outside."""
-    limit = asyncio.timeout(limit_s)
+    limit = within(limit_s)
     try:
         async with limit:
             return await awaited_without_power(work)

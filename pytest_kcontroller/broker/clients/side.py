@@ -13,6 +13,7 @@ from pytest_kcontroller.broker.state import BrokerState
 from pytest_kcontroller.model.assignment import AssignableBroker, AssignmentRequest
 from pytest_kcontroller.model.cluster import Address, Broker
 from pytest_kcontroller.model.history import BrokerAnsweredClient
+from pytest_kcontroller.runtime.timeouts import within
 from pytest_kcontroller.zookeeper.store import Store
 
 Assign = Callable[[str, AssignmentRequest], Mapping[int, tuple[int, ...]]]
@@ -44,7 +45,7 @@ class ClientSide:
     async def wait_until(self, ready: Callable[[], bool], *, timeout_ms: int) -> bool:
         """Whether the metadata satisfy `ready` within that time (Kafka's purgatory)."""
         try:
-            async with asyncio.timeout(max(0, timeout_ms) / 1000):
+            async with within(max(0, timeout_ms) / 1000):
                 while not ready():
                     await self._changed.wait()
         except TimeoutError:

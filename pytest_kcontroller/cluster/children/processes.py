@@ -23,6 +23,7 @@ import psutil
 from pytest_kcontroller.cluster.children.forked import expect, forget, fork
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure
+from pytest_kcontroller.runtime.timeouts import within
 
 VARIABLE = "KCONTROLLER_SESSION"
 """In the environment of every process that we start: the owner's session id."""
@@ -141,7 +142,7 @@ class Supervised:
             os.close(write)
             return None
         try:
-            async with asyncio.timeout(scaled(FORK_S)):
+            async with within(scaled(FORK_S)):
                 started = await cls._started(name, write, reader, reader.read)
         except TimeoutError:
             started = None
@@ -194,7 +195,7 @@ class Supervised:
         self._go_on()
         self.signal(signal.SIGTERM)
         try:
-            async with asyncio.timeout(grace_s):
+            async with within(grace_s):
                 return await self.wait()
         except TimeoutError:
             return await self.kill()
@@ -242,7 +243,7 @@ def _give_up(owner_pipe: int, reader: asyncio.StreamReader, reap: Callable[[], A
         try:
             await end()
         except asyncio.CancelledError:  # the loop ends, and waits for us: a process without it would be nobody's
-            async with asyncio.timeout(scaled(GIVEN_UP_S)):
+            async with within(scaled(GIVEN_UP_S)):
                 await end()
             raise
         finally:

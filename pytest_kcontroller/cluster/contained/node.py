@@ -23,6 +23,7 @@ from pytest_kcontroller.cluster.process.node import POLL_S, STOP_S, Child, NodeP
 from pytest_kcontroller.cluster.system.node import NO_ZOOKEEPER, ProgramNode
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure
+from pytest_kcontroller.runtime.timeouts import within
 
 LACKING = b"No module named"
 """As Python says it."""
@@ -191,7 +192,7 @@ class ContainedProgram(InContainer, ProgramNode):
         await super()._until_stopped(stopped)
         if stopped:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(scaled(STOP_S)):
+                async with within(scaled(STOP_S)):
                     await self._stop_forks()
 
     async def _stop_forks(self) -> None:

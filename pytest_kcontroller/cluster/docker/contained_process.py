@@ -10,6 +10,7 @@ from typing import Self
 from pytest_kcontroller.cluster.docker.containers import Contained, ContainerSpec
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import StartError
+from pytest_kcontroller.runtime.timeouts import within
 
 START_S = 600.0
 """Its image may have to be pulled."""
@@ -34,7 +35,7 @@ class ContainedProcess:
         contained = await Contained.start(spec, log=log, output=output)
         try:
             try:
-                async with asyncio.timeout(scaled(START_S)):
+                async with within(scaled(START_S)):
                     await contained.wait_running()
             except TimeoutError:
                 phase, hint = f"too long: {contained.phase}", ""

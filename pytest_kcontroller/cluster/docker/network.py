@@ -15,6 +15,7 @@ from typing import Self
 from pytest_kcontroller.cluster.children.processes import session_id, start_guard
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure, StartError
+from pytest_kcontroller.runtime.timeouts import within
 
 MAKE_S = 60.0
 
@@ -53,7 +54,7 @@ class Network:
         phase, hint = "no answer", ""
         assert self._reader is not None
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(scaled(MAKE_S)):
+            async with within(scaled(MAKE_S)):
                 said = json.loads(await self._reader.readline() or '{"error": "its process ended", "hint": ""}')
             if "subnet" in said:
                 self.subnet = said["subnet"]

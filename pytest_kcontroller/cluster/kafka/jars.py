@@ -20,6 +20,7 @@ from pytest_kcontroller.cluster.children.processes import Supervised, temporary_
 from pytest_kcontroller.cluster.kafka.releases import check_release, pom
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure
+from pytest_kcontroller.runtime.timeouts import within
 
 CACHE_VARIABLE = "KCONTROLLER_KAFKA_CACHE"
 JARS_VARIABLE = "KCONTROLLER_KAFKA_JARS"
@@ -116,7 +117,7 @@ async def _alone(cache: Path, version: str) -> AsyncIterator[None]:
         raise EnvironmentFailure(f"Kafka's releases cannot be kept: {refused}", where=str(cache), hint=hint) from None
     with lock:
         try:
-            async with asyncio.timeout(scaled(FETCH_S)):
+            async with within(scaled(FETCH_S)):
                 while not _locked(lock.fileno()):  # noqa: ASYNC110 - a lock of the system tells nobody
                     await asyncio.sleep(POLL_S)
         except TimeoutError:
@@ -145,7 +146,7 @@ async def _fetch(maven: str, version: str, cache: Path) -> Path:
         command: list[str | Path] = [maven, "-B", "-q", "-f", part / "pom.xml", GOAL, f"-DoutputDirectory={jars}"]
         process = await Supervised.start("Maven", command, log=log, cwd=part, cleanup=[part])
         try:
-            async with asyncio.timeout(scaled(FETCH_S)):
+            async with within(scaled(FETCH_S)):
                 status = await process.wait()
         except TimeoutError:
             raise _not_fetched(version, f"did not end within {scaled(FETCH_S):g} s", log) from None

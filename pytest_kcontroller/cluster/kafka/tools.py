@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pytest_kcontroller.cluster.children.processes import Supervised
 from pytest_kcontroller.cluster.kafka.broker import JVM
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure, UsageError
+from pytest_kcontroller.runtime.timeouts import within
 
 TOOL_S = 120.0
 STOP_S = 2.0
@@ -60,7 +60,7 @@ class Tool:
         ]
         process = await Supervised.start(self.name, command, log=printed, cwd=directory, cleanup=[directory])
         try:
-            async with asyncio.timeout(scaled(timeout_s)):
+            async with within(scaled(timeout_s)):
                 status = await process.wait()
             how = f"ended with status {status}"
         except TimeoutError:

@@ -12,6 +12,7 @@ from pytest_kcontroller.cluster.kafka.jars import KafkaPlaces, release_jars
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.embedded import EmbeddedZooKeeper
 from pytest_kcontroller.errors import EnvironmentFailure
+from pytest_kcontroller.runtime.timeouts import within
 from pytest_kcontroller.zookeeper.kazoo_session import KazooConnector
 from pytest_kcontroller.zookeeper.session import SessionEvent
 from pytest_kcontroller.zookeeper.store import Store
@@ -53,7 +54,7 @@ async def try_release(version: str) -> tuple[float, Path]:
 async def _until_controller(zookeeper: str) -> None:
     store = await Store.open(KazooConnector(zookeeper, timeout_ms=10_000), _ignore)
     try:
-        async with asyncio.timeout(scaled(CONTROLLER_S)):
+        async with within(scaled(CONTROLLER_S)):
             while await store.exists(CONTROLLER) is None:  # noqa: ASYNC110 - from outside it is only seen
                 await asyncio.sleep(POLL_S)
     except TimeoutError:

@@ -28,6 +28,7 @@ from pytest_kcontroller.cluster.zookeeper.ensemble import Ensemble
 from pytest_kcontroller.cluster.zookeeper.server import LogPlace, ZooKeeper
 from pytest_kcontroller.cluster.zookeeper.words import read_dump
 from pytest_kcontroller.errors import EnvironmentFailure
+from pytest_kcontroller.runtime.timeouts import within
 from pytest_kcontroller.zookeeper.session import (
     Create,
     Delete,
@@ -124,7 +125,7 @@ class Ground:
     async def renew(self) -> None:
         """Once the nodes have ended. Raises NotAsNewError, EnvironmentFailure: something does not answer, or is left."""
         try:
-            async with asyncio.timeout(scaled(RENEW_S)):
+            async with within(scaled(RENEW_S)):
                 await self.links.renew()
                 await self._end_sessions()
                 await self._delete_znodes()

@@ -28,6 +28,7 @@ from pytest_kcontroller.errors import EnvironmentFailure, StartError, UsageError
 from pytest_kcontroller.node.control import LONGEST_PATH, ControlClient, ControlError
 from pytest_kcontroller.node.settings import NodeSettings
 from pytest_kcontroller.plugin.manager import child_environment
+from pytest_kcontroller.runtime.timeouts import within
 
 START_S = 15.0
 """A node is registered within this time, unscaled, and that of a dead predecessor's session, which may hold its place."""
@@ -127,7 +128,7 @@ class SupervisedNode(ABC):
             if not (left_s := patience.left_s):
                 raise self.start_error(f"{why}{self._too_late}", patience.seconds)
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(left_s):
+                async with within(left_s):
                     why = await ready(self.node)
             if why is None:
                 return
@@ -290,7 +291,7 @@ class SupervisedNode(ABC):
     async def _until_stopped(self, stopped: bool) -> None:
         """Not for ever: somebody else may have undone it at once, which the process's state shows."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(scaled(STOP_S)):
+            async with within(scaled(STOP_S)):
                 while self.alive and (self.state() == "T") is not stopped:  # noqa: ASYNC110 - nobody tells
                     await asyncio.sleep(POLL_S)
 
@@ -333,7 +334,7 @@ class SupervisedNode(ABC):
         self._signal(number)
         assert self._watch is not None and self._process is not None
         try:
-            async with asyncio.timeout(timeout_s):
+            async with within(timeout_s):
                 await asyncio.shield(self._watch)
         except TimeoutError:
             raise EnvironmentFailure(

@@ -16,6 +16,7 @@ from typing import Self
 from pytest_kcontroller.cluster.proxied.passing import Passing
 from pytest_kcontroller.cluster.zookeeper.access import connect_request, read_frame
 from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.runtime.timeouts import within
 
 TIMEOUT_MS = 10_000
 """Of the session that is asked for, and not granted."""
@@ -89,7 +90,7 @@ async def ask(address: Address, passing: Passing, *, limit_s: float) -> Way:
     try:
         async with Probe.at(address, passing) as probe:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(limit_s):
+                async with within(limit_s):
                     await probe.ask()
             return probe.way
     except OSError:

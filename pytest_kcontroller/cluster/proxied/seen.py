@@ -18,6 +18,7 @@ from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.access import Identity
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.runtime.timeouts import within
 
 ANSWER_S = 10.0
 """For what happens at once on a machine that is not busy."""
@@ -90,7 +91,7 @@ async def see_cut(member: Member, passing: Passing, before: Probe, cut: Collecti
 
 async def _until_answered(probes: Sequence[Probe], member: Member) -> None:
     try:
-        async with asyncio.timeout(scaled(ANSWER_S)):
+        async with within(scaled(ANSWER_S)):
             for probe in probes:
                 await probe.wait_answered()
     except TimeoutError:
@@ -174,7 +175,7 @@ async def see_rate(
         if direction not in ("both", stream):
             continue
         try:
-            async with asyncio.timeout(limit_s):
+            async with within(limit_s):
                 took_s = await measure(size)
         except TimeoutError:
             what = f"{size} bytes {stream} had not passed the proxy within {limit_s:g} s"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -34,6 +33,7 @@ from pytest_kcontroller.node.settings import NodeSettings
 from pytest_kcontroller.plugin.manager import Plugins
 from pytest_kcontroller.runtime.ports import Transport
 from pytest_kcontroller.runtime.scheduler import SimLoop
+from pytest_kcontroller.runtime.timeouts import within
 from pytest_kcontroller.sim.crash_points import WRITE, CrashPoints
 from pytest_kcontroller.sim.link import Link
 from pytest_kcontroller.sim.world import World
@@ -312,7 +312,7 @@ class SimCluster(ObservedCluster):
 
     async def zookeeper_round_trip_us(self, node: int, *, limit_s: float) -> int | None:
         try:
-            async with asyncio.timeout(limit_s):
+            async with within(limit_s):
                 return await self._world.zookeeper.link(self._node(node).machine).round_trip_us(self._loop)
         except TimeoutError:
             return None

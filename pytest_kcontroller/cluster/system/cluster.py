@@ -27,6 +27,7 @@ from pytest_kcontroller.errors import EnvironmentFailure, StartError, UsageError
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.model.toxics import Toxic
 from pytest_kcontroller.runtime.ports import Transport
+from pytest_kcontroller.runtime.timeouts import within
 from pytest_kcontroller.zookeeper.session import GetData, NoNodeError, ZkSession
 
 CONNECT_S = 1.0
@@ -325,7 +326,7 @@ class SystemCluster(ProcessCluster):
 
 async def _no_port(address: Address) -> str | None:
     try:
-        async with asyncio.timeout(scaled(CONNECT_S)):
+        async with within(scaled(CONNECT_S)):
             _, writer = await asyncio.open_connection(address.host, address.port)
     except (OSError, TimeoutError):
         return f"nothing listens on {address}"

@@ -25,6 +25,7 @@ from collections.abc import Sequence
 
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.runtime.real import SocketStream
+from pytest_kcontroller.runtime.timeouts import within
 from pytest_kcontroller.wire.server import Service, serve
 
 WORD = b"\xc0\xc1kcontroller\xc1\xc0"
@@ -94,7 +95,7 @@ async def _first(reader: asyncio.StreamReader, limit_s: float | None) -> bytes |
     """What is said first: WORD, or what it does not begin with; b"" if nothing is. None: it has ended before."""
     said = b""
     try:
-        async with asyncio.timeout(limit_s) as limit:
+        async with within(limit_s) as limit:
             while said != WORD and WORD.startswith(said):
                 if not (more := await reader.read(len(WORD) - len(said))):
                     return None

@@ -17,6 +17,7 @@ from pytest_kcontroller.cluster.toxiproxy.addresses import (
 )
 from pytest_kcontroller.cluster.toxiproxy.connection import STREAMS, Connection, End, Placed
 from pytest_kcontroller.cluster.toxiproxy.toxics import Toxic
+from pytest_kcontroller.runtime.timeouts import within
 
 DIAL_S = 5.0
 
@@ -98,7 +99,7 @@ class Proxy:
 
     async def _connect(self, client: End) -> None:
         try:
-            async with asyncio.timeout(DIAL_S):
+            async with within(DIAL_S):
                 upstream = cast(End, await dial(self.upstream, End))
         except (OSError, AddressError):  # TimeoutError is one
             client.transport.close()

@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields
 from typing import ClassVar
 
 from pytest_kcontroller.cluster.toxiproxy.pipes import Chunk, Pipe, Sink
+from pytest_kcontroller.runtime.timeouts import within
 
 LATE_S = 0.05
 """A rate is kept by the clock. By so much time the loop, or a reader, may be late and the rate is made up for afterwards."""
@@ -98,7 +99,7 @@ class Timeout(Toxic):
         silence_s = self.timeout / 1000 if self.timeout > 0 else None
         try:
             while True:
-                async with asyncio.timeout(silence_s):
+                async with within(silence_s):
                     if await stub.source.get() is None:
                         break
         except TimeoutError:

@@ -16,6 +16,7 @@ from pytest_kcontroller.cluster.zookeeper.seats import INIT_TICKS, SYNC_TICKS, H
 from pytest_kcontroller.cluster.zookeeper.server import JVM_OPTIONS, MAX_SESSION_MS, SNAP_COUNT, TICK_MS, ZooKeeper
 from pytest_kcontroller.errors import StartError
 from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.runtime.timeouts import within
 
 DEFAULT_IMAGE = "zookeeper:3.9"
 PULL_S = 600.0
@@ -127,7 +128,7 @@ class ContainerZooKeeper(ZooKeeper):
         began = loop.time()
         phase, hint = "", ""
         try:
-            async with asyncio.timeout(scaled(PULL_S)):
+            async with within(scaled(PULL_S)):
                 await contained.wait_running()
         except TimeoutError:
             phase = f"too long: {contained.phase}"

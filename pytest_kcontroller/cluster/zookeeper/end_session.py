@@ -14,6 +14,7 @@ from kazoo.protocol.serialization import CloseInstance, Connect, int_int_struct
 from pytest_kcontroller.cluster.zookeeper.access import PLAIN, Access, connect_request, frame, read_frame
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.runtime.timeouts import within
 
 XID = 1
 AGAIN_S = 0.01
@@ -31,7 +32,7 @@ async def close_session(
     where = f"session {session_id:#x} at {server}"
     asked_before = False
     try:
-        async with asyncio.timeout(timeout_s):
+        async with within(timeout_s):
             while True:
                 try:
                     resumed = await _resume_and_close(server, session_id, password, access)
@@ -56,7 +57,7 @@ async def resumes(
     Raises EnvironmentFailure if it does not answer in time."""
     where = f"session {session_id:#x} at {server}"
     try:
-        async with asyncio.timeout(timeout_s):
+        async with within(timeout_s):
             while True:
                 try:
                     return await _resumes_now(server, session_id, password, access)

@@ -22,6 +22,7 @@ from pytest_kcontroller.cluster.zookeeper.source import make_zookeeper
 from pytest_kcontroller.errors import EnvironmentFailure, UsageError
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.runtime.nursery import Nursery
+from pytest_kcontroller.runtime.timeouts import within
 
 SIGNAL_S = 2.0
 
@@ -130,7 +131,7 @@ class Ensemble:
         self.touched = self.was_touched = True
         await server.signal(sent)
         with contextlib.suppress(TimeoutError):  # somebody else may have undone it, which its state shows
-            async with asyncio.timeout(scaled(SIGNAL_S)):
+            async with within(scaled(SIGNAL_S)):
                 while server.process_state() not in (then, None):  # noqa: ASYNC110 - nobody tells
                     await asyncio.sleep(POLL_S)
 
@@ -157,7 +158,7 @@ class Ensemble:
         """
         modes: dict[int, str | None] = {}
         try:
-            async with asyncio.timeout(scaled(START_S)):
+            async with within(scaled(START_S)):
                 while not settled(modes := await self.modes()):  # noqa: ASYNC110 - nobody tells
                     await asyncio.sleep(POLL_S)
         except TimeoutError:

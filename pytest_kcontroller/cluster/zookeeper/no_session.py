@@ -18,6 +18,7 @@ from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.access import PLAIN, Access
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.model.text import printable
+from pytest_kcontroller.runtime.timeouts import within
 
 LOOK_S = 1.0
 TLS_S = 3.0
@@ -57,7 +58,7 @@ async def why_no_session(server: Address, access: Access = PLAIN) -> str:
 async def _why_no_tls(server: Address, access: Access) -> str | None:
     """None: it is spoken to over TLS, and listens."""
     try:
-        async with asyncio.timeout(scaled(TLS_S)):
+        async with within(scaled(TLS_S)):
             reader, writer = await access.open(server)
     except ssl.SSLCertVerificationError as untrusted:
         return f"its certificate is not to be trusted: {untrusted.verify_message} (kc_zookeeper_ca)"
@@ -66,7 +67,7 @@ async def _why_no_tls(server: Address, access: Access) -> str | None:
             return "it speaks TLS, and does not accept ours (kc_zookeeper_cert: a certificate of ours that it trusts)"
         return "it does not speak TLS, and is asked with (kc_zookeeper_ca)"
     try:  # TLS 1.3 tells only now that a certificate of ours was wanted
-        async with asyncio.timeout(scaled(TLS_S)):
+        async with within(scaled(TLS_S)):
             writer.write(b"srvr")
             await reader.read(MOST_BYTES)
     except ssl.SSLError as refused:
@@ -81,11 +82,11 @@ async def _why_no_tls(server: Address, access: Access) -> str | None:
 
 async def _said_to(server: Address, access: Access, words: bytes) -> bytes | None:
     """Its first bytes; empty: it closed the connection; None: nothing for a while. Raises OSError: no connection is made."""
-    async with asyncio.timeout(scaled(LOOK_S)) as connecting:
+    async with within(scaled(LOOK_S)) as connecting:
         reader, writer = await access.open(server)
         connecting.reschedule(None)
     try:
-        async with asyncio.timeout(scaled(LOOK_S)):
+        async with within(scaled(LOOK_S)):
             writer.write(words)
             return await reader.read(MOST_BYTES)
     except TimeoutError:
@@ -100,7 +101,7 @@ async def _speaks_tls(server: Address) -> bool:
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     try:
-        async with asyncio.timeout(scaled(TLS_S)):
+        async with within(scaled(TLS_S)):
             _, writer = await asyncio.open_connection(server.host, server.port, ssl=context)
     except ssl.SSLError as failed:  # it wants a certificate of ours, or another version: TLS all the same
         return failed.reason not in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNEXPECTED_EOF_WHILE_READING")

@@ -18,6 +18,7 @@ from pytest_kcontroller.cluster.zookeeper.access import PLAIN, Access
 from pytest_kcontroller.cluster.zookeeper.words import read_connections
 from pytest_kcontroller.errors import StartError
 from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.runtime.timeouts import within
 
 START_S = 30.0
 POLL_S = 0.02
@@ -197,7 +198,7 @@ def _number(file: str) -> int:
 async def four_letter_word(address: Address, word: str, limit_s: float = ANSWER_S, access: Access = PLAIN) -> str:
     """What answers there to `srvr`, `cons`, `dump`, ...; empty if nothing does within `limit_s`, scaled."""
     try:
-        async with asyncio.timeout(scaled(limit_s)):
+        async with within(scaled(limit_s)):
             reader, writer = await access.open(address)
             try:
                 writer.write(word.encode())

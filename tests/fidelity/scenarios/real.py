@@ -17,6 +17,7 @@ from pytest_kcontroller.fixtures.stub_brokers import Place
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.runtime.ports import Transport
 from pytest_kcontroller.runtime.real import RealClock, RunStart, SocketTransport
+from pytest_kcontroller.runtime.timeouts import within
 from pytest_kcontroller.stubs.broker import StubBroker
 from pytest_kcontroller.zookeeper.kazoo_session import KazooConnector
 from pytest_kcontroller.zookeeper.session import Exists
@@ -52,7 +53,7 @@ class RealGround:
         """Our nodes say what they have yet to do: nothing has to be waited for in vain."""
         reports, still, before = self.cluster.capability(REPORTS), 0, None
         try:
-            async with asyncio.timeout(scaled(GIVEN_UP_S)):
+            async with within(scaled(GIVEN_UP_S)):
                 while still < LOOKS:
                     pending = [
                         status.pending for node in self.cluster.running if (status := await reports.caught_up(node))

@@ -21,6 +21,7 @@ from pytest_kcontroller.model.history.event import rows
 from pytest_kcontroller.runtime.nursery import Nursery
 from pytest_kcontroller.runtime.ports import Listening, Stream
 from pytest_kcontroller.runtime.real import SocketTransport
+from pytest_kcontroller.runtime.timeouts import within
 from pytest_kcontroller.wire.client import RequestClient
 from pytest_kcontroller.wire.errors import ErrorCode
 from pytest_kcontroller.wire.messages import (
@@ -220,7 +221,7 @@ class Rig:
 
 def played(controllers: dict[int, Controller], script: Callable[[Rig], Coroutine[Any, Any, None]]) -> None:
     async def play() -> None:
-        async with asyncio.timeout(LIMIT_S), contextmanagers(controllers), Rig(controllers).running() as rig:
+        async with within(LIMIT_S), contextmanagers(controllers), Rig(controllers).running() as rig:
             await script(rig)
 
     asyncio.run(play())

@@ -29,6 +29,7 @@ from pytest_kcontroller.cluster.docker.network import Network
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.container import ContainerZooKeeper
 from pytest_kcontroller.errors import EnvironmentFailure, StartError
+from pytest_kcontroller.runtime.timeouts import within
 
 NO_IMAGE = "127.0.0.1:1/no-such-image:1"
 """A registry where nobody listens: to pull from it is refused on this machine."""
@@ -153,7 +154,7 @@ def test_a_container_that_ends_by_itself_is_noticed_and_removed(zookeeper_image:
         try:
             with engine() as client:
                 client.containers.get(server.name).kill()
-            async with asyncio.timeout(scaled(30)):
+            async with within(scaled(30)):
                 assert "137" in await server.wait_ended()
         finally:
             await server.stop()

@@ -12,6 +12,7 @@ from pytest_kcontroller.cluster.zookeeper.end_session import close_session
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.fixtures.zookeeper import TestZooKeeper
 from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.runtime.timeouts import within
 from pytest_kcontroller.zookeeper.kazoo_session import KazooConnector, KazooSession
 from pytest_kcontroller.zookeeper.session import Create, SessionState
 
@@ -41,7 +42,7 @@ def test_a_second_client_that_loses_its_connection_closes_the_session_all_the_sa
     async def main() -> None:
         session, over = await opened(zookeeper)
         try:
-            async with cutting_proxy(zookeeper.server) as proxy, asyncio.timeout(scaled(LIMIT_S)):
+            async with cutting_proxy(zookeeper.server) as proxy, within(scaled(LIMIT_S)):
                 proxy.cut_at(phase, CLOSE_SESSION)
                 await close_session(proxy.address, session.session_id, session.password, timeout_s=scaled(LIMIT_S))
                 assert proxy.cuts == 1, what

@@ -18,6 +18,7 @@ import pytest
 from pytest_kcontroller.cluster.children import forked
 from pytest_kcontroller.cluster.children.processes import Supervised, leftovers, session_id
 from pytest_kcontroller.cluster.timing import scaled
+from pytest_kcontroller.runtime.timeouts import within
 
 LIMIT_S = 20
 
@@ -49,7 +50,7 @@ async def ended(tmp_path: Path, name: str, end: str = "", **env: str) -> tuple[i
     """Status and lines of a program that has ended by itself."""
     log = tmp_path / f"{name}.log"
     child = await Supervised.start(name, probe(tmp_path, end), log=log, cwd=tmp_path, env=env, is_ours=True)
-    async with asyncio.timeout(scaled(LIMIT_S)):
+    async with within(scaled(LIMIT_S)):
         return await child.wait(), log.read_text().splitlines()
 
 

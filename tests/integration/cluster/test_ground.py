@@ -17,6 +17,7 @@ from pytest_kcontroller.cluster.process.ground import LOGS, Grounds
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.cluster import TopicPartition
+from pytest_kcontroller.runtime.timeouts import within
 from pytest_kcontroller.zookeeper.session import Create, SetData
 
 LIMIT_S = 60
@@ -43,7 +44,7 @@ async def in_turn(directory: Path, *tests: tuple[int, Test]) -> list[ProcessRun]
 
 def play(directory: Path, *tests: tuple[int, Test]) -> list[ProcessRun]:
     async def limited() -> list[ProcessRun]:
-        async with asyncio.timeout(scaled(LIMIT_S) * len(tests)):
+        async with within(scaled(LIMIT_S) * len(tests)):
             return await in_turn(directory, *tests)
 
     return asyncio.run(limited())

@@ -19,6 +19,7 @@ from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure, StartError
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.model.toxics import RESET_PEER, STREAMS, Toxic, slow_toxics
+from pytest_kcontroller.runtime.timeouts import within
 
 LIMIT_S = 10
 QUIET_S = 0.3
@@ -62,7 +63,7 @@ class Pair:
         self.server_reader, self.server_writer = server
 
     async def passes(self) -> None:
-        async with asyncio.timeout(scaled(LIMIT_S)):
+        async with within(scaled(LIMIT_S)):
             self.client_writer.write(b"ask")
             assert await self.server_reader.readexactly(3) == b"ask"
             self.server_writer.write(b"answer")
@@ -71,7 +72,7 @@ class Pair:
     async def silent(self, writer: asyncio.StreamWriter, reader: asyncio.StreamReader) -> None:
         writer.write(b"lost")
         with pytest.raises(TimeoutError):
-            async with asyncio.timeout(QUIET_S):
+            async with within(QUIET_S):
                 await reader.read(1)
 
     def close(self) -> None:
@@ -80,7 +81,7 @@ class Pair:
 
 
 async def connected(address: str, peer: Peer) -> Pair:
-    async with asyncio.timeout(scaled(LIMIT_S)):
+    async with within(scaled(LIMIT_S)):
         host, _, port = address.rpartition(":")
         client = await asyncio.open_connection(host, int(port))
         return Pair(client, await peer.accepted.get())
@@ -142,7 +143,7 @@ async def test_a_cut_link_is_a_black_hole_both_ways_and_heals(tmp_path: Path) ->
             await pair.passes()
         await links.heal("0", "1", "control")
         assert await links.toxics("0", "1", "control") == []
-        async with asyncio.timeout(scaled(LIMIT_S)):  # what was cut is closed, and nothing of it comes late
+        async with within(scaled(LIMIT_S)):  # what was cut is closed, and nothing of it comes late
             assert await cut.client_reader.read() == b""
             assert await cut.server_reader.read() == b""
         healed = await connected(links.map_for(0)["1/control"], node)
@@ -171,7 +172,7 @@ async def test_a_cut_of_one_direction_twice_then_of_both(tmp_path: Path) -> None
         await links.cut("0", "1", "control", direction="upstream")
         await pair.silent(pair.client_writer, pair.server_reader)
         pair.server_writer.write(b"back")
-        async with asyncio.timeout(scaled(LIMIT_S)):
+        async with within(scaled(LIMIT_S)):
             assert await pair.client_reader.readexactly(4) == b"back"
         await links.cut("0", "1", "control")
         await pair.silent(pair.server_writer, pair.client_reader)
@@ -195,11 +196,11 @@ async def test_slow_reset_and_disable_are_what_they_say_and_heal_ends_them(tmp_p
         new = await connected(links.map_for(2)["1/control"], node)
         new.client_writer.write(b"x")
         with pytest.raises(ConnectionResetError):
-            async with asyncio.timeout(scaled(LIMIT_S)):
+            async with within(scaled(LIMIT_S)):
                 await new.client_reader.read(1)
         old = await connected(links.map_for(0)["zookeeper/zk"], zookeeper)
         await links.disable("0", ZOOKEEPER, "zk")
-        async with asyncio.timeout(scaled(LIMIT_S)):
+        async with within(scaled(LIMIT_S)):
             assert await old.client_reader.read(1) == b""
         with pytest.raises(ConnectionRefusedError):
             await connected(links.map_for(0)["zookeeper/zk"], zookeeper)

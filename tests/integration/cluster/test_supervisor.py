@@ -21,6 +21,7 @@ import pytest
 from pytest_kcontroller.cluster.children import processes
 from pytest_kcontroller.cluster.children.processes import VARIABLE, Supervised, leftovers, session_directory, session_id
 from pytest_kcontroller.cluster.timing import scaled
+from pytest_kcontroller.runtime.timeouts import within
 
 LIMIT_S = 15
 
@@ -76,7 +77,7 @@ def asyncio_run(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[...,
 
 async def until(what: str, check: Callable[[], object]) -> None:
     try:
-        async with asyncio.timeout(scaled(LIMIT_S)):
+        async with within(scaled(LIMIT_S)):
             while not check():  # noqa: ASYNC110  # another process changes it
                 await asyncio.sleep(0.02)
     except TimeoutError:

@@ -25,6 +25,7 @@ from pytest_kcontroller.model.history.event import rows
 from pytest_kcontroller.node.process import command
 from pytest_kcontroller.node.settings import NodeSettings
 from pytest_kcontroller.runtime.rng import NamedRng
+from pytest_kcontroller.runtime.timeouts import within
 from pytest_kcontroller.zookeeper.session import Children, GetChildren, GetData, Node
 
 LIMIT_S = 20
@@ -67,7 +68,7 @@ class World:
         """The first tree that passes; fails with the last one."""
         tree: Tree | None = None
         try:
-            async with asyncio.timeout(scaled(LIMIT_S)):
+            async with within(scaled(LIMIT_S)):
                 while True:
                     tree = await read_tree(self.admin.session)
                     passed = check(tree)
@@ -334,7 +335,7 @@ async def _status_and_sentence(file: Path) -> tuple[int, str]:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "pytest_kcontroller.node", str(file), stderr=asyncio.subprocess.PIPE
     )
-    async with asyncio.timeout(scaled(LIMIT_S)):
+    async with within(scaled(LIMIT_S)):
         _, said = await process.communicate()
     text = said.decode()
     assert "Traceback" not in text

@@ -20,6 +20,7 @@ from pytest_kcontroller.cluster.zookeeper.relay import Relay
 from pytest_kcontroller.cluster.zookeeper.server import ZooKeeper
 from pytest_kcontroller.cluster.zookeeper.source import start_zookeeper
 from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.runtime.timeouts import within
 from pytest_kcontroller.sim.zookeeper.link import Connection
 from pytest_kcontroller.sim.zookeeper.server import ServerSession, SimZooKeeper
 from pytest_kcontroller.sim.zookeeper.tree import Tree, Znode, parent_of
@@ -111,7 +112,7 @@ async def _on_the_real_server(image: str | None, directory: Path) -> tuple[Trans
         admin.create(root)
         program_server = RealServer(server.address, log, root, timeout_ms)
         try:
-            async with asyncio.timeout(scaled(LIMIT_S)):
+            async with within(scaled(LIMIT_S)):
                 return await play(steps, program_server)
         finally:
             await program_server.stop()
@@ -185,7 +186,7 @@ def test_transcripts_with_lost_connections_are_equal(
             admin = await KazooConnector(str(server.address), timeout_ms=60_000).open(lambda _: None)
             for seed in range(1, max(3, PROGRAMS // 5) + 1):
                 await admin.submit(Create(f"/p{seed}"))
-                async with asyncio.timeout(scaled(LIMIT_S)), AsyncExitStack() as stack:
+                async with within(scaled(LIMIT_S)), AsyncExitStack() as stack:
                     proxies = {c: await stack.enter_async_context(cutting_proxy(server.address)) for c in CLIENTS}
                     lossy = LossyServer(server, log, f"/p{seed}", proxies)
                     transcripts[seed] = await play(lossy_program(seed), lossy)

@@ -20,6 +20,7 @@ from pytest_kcontroller.cluster.system.peers import LookTransport
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.runtime.timeouts import within
 from pytest_kcontroller.wire.client import RequestClient
 from pytest_kcontroller.wire.messages import ApiVersionsRequest
 from tests.tools.nothing_done import seen_where_nothing_is_done
@@ -150,9 +151,9 @@ async def said_to(address: Address, *pieces: bytes) -> bytes:
         writer.close()
 
 
-def within(work: Awaitable[None]) -> None:
+def in_time(work: Awaitable[None]) -> None:
     async def limited() -> None:
-        async with asyncio.timeout(scaled(10)):
+        async with within(scaled(10)):
             await work
 
     asyncio.run(limited())
@@ -165,7 +166,7 @@ def test_what_is_said_passes_as_it_is(pieces: list[bytes]) -> None:
             assert await said_to(address, *pieces) == b"".join(pieces).upper()
             assert await program.connections.get() == (b"".join(pieces), "ended")
 
-    within(run())
+    in_time(run())
 
 
 def test_a_program_may_speak_first() -> None:
@@ -175,7 +176,7 @@ def test_a_program_may_speak_first() -> None:
             assert await reader.readline() == b"welcome\n"
             writer.close()
 
-    within(run())
+    in_time(run())
 
 
 def test_a_reset_is_passed_on_to_either_side() -> None:
@@ -191,7 +192,7 @@ def test_a_reset_is_passed_on_to_either_side() -> None:
             writer.close()
             assert (await program.connections.get())[1] == "broke"
 
-    within(run())
+    in_time(run())
 
 
 def test_we_are_answered_and_the_program_hears_nothing_of_it() -> None:
@@ -207,4 +208,4 @@ def test_we_are_answered_and_the_program_hears_nothing_of_it() -> None:
             assert await said_to(address, b"is anybody there?") == b"IS ANYBODY THERE?"
             assert program.connections.qsize() == 1
 
-    within(run())
+    in_time(run())

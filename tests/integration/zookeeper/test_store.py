@@ -15,6 +15,7 @@ from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.end_session import close_session
 from pytest_kcontroller.fixtures.zookeeper import TestZooKeeper
 from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.runtime.timeouts import within
 from pytest_kcontroller.zookeeper.kazoo_session import KazooConnector
 from pytest_kcontroller.zookeeper.session import (
     BadVersionError,
@@ -47,7 +48,7 @@ OPEN, SHUT = Fence(0), Fence(7)
 
 def run(work: Coroutine[Any, Any, None]) -> None:
     async def limited() -> None:
-        async with asyncio.timeout(scaled(LIMIT_S)):
+        async with within(scaled(LIMIT_S)):
             await work
 
     asyncio.run(limited())

@@ -16,6 +16,7 @@ from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.end_session import close_session
 from pytest_kcontroller.fixtures.zookeeper import TestZooKeeper
 from pytest_kcontroller.model.cluster import Address
+from pytest_kcontroller.runtime.timeouts import within
 from pytest_kcontroller.zookeeper.kazoo_session import CLOSE_GRACE_S, KazooConnector, KazooSession
 from pytest_kcontroller.zookeeper.session import (
     BadVersionError,
@@ -55,7 +56,7 @@ EXPIRED, CLOSED = StateEvent(SessionState.EXPIRED), StateEvent(SessionState.CLOS
 
 def run(work: Coroutine[Any, Any, None]) -> None:
     async def limited() -> None:
-        async with asyncio.timeout(scaled(LIMIT_S)):
+        async with within(scaled(LIMIT_S)):
             await work
 
     asyncio.run(limited())
@@ -427,7 +428,7 @@ def test_close_does_not_wait_for_a_host_that_does_not_answer(
                 await cut_idle(proxy, opened)
                 await until(lambda: len(proxy.handshakes) > 1)
             waiting = opened.submit(GetData("/"))
-            async with asyncio.timeout(scaled(CLOSE_GRACE_S + 2)):
+            async with within(scaled(CLOSE_GRACE_S + 2)):
                 await opened.close()
             assert events[-1] == CLOSED
             with pytest.raises((SessionExpiredError, ConnectionLossError)):
@@ -441,7 +442,7 @@ def test_open_can_be_cancelled_while_nobody_answers(zookeeper: TestZooKeeper, cu
         async with cutting_proxy(zookeeper.server) as proxy:
             proxy.hold()
             with pytest.raises(TimeoutError):
-                async with asyncio.timeout(0.3):
+                async with within(0.3):
                     await KazooConnector(str(proxy.address), timeout_ms=4000).open(lambda event: None)
             assert proxy.handshakes == [0]
 

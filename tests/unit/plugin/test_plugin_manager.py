@@ -182,11 +182,11 @@ def test_where_a_plugin_cannot_be_imported_is_said(
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("kct_nowhere", "it is imported by this name: install it, or put its folder on PYTHONPATH"),
-        ("kct_nowhere.inner", "it is imported by this name: install it, or put its folder on PYTHONPATH"),
+        ("kct_not_there", "it is imported by this name: install it, or put its folder on PYTHONPATH"),
+        ("kct_not_there.inner", "it is imported by this name: install it, or put its folder on PYTHONPATH"),
         (
-            "kct_nowhere.py",
-            "name the module, as in `import kct_nowhere`, not its file, and put its folder on PYTHONPATH",
+            "kct_not_there.py",
+            "name the module, as in `import kct_not_there`, not its file, and put its folder on PYTHONPATH",
         ),
         (
             "./lib/kct_mine.py",

@@ -26,6 +26,7 @@ from pytest_kcontroller.runtime.foreign import (
     parts,
 )
 from pytest_kcontroller.runtime.starvation import OURSELVES, STARVED
+from pytest_kcontroller.runtime.timeouts import within
 
 LONG_S = 60.0
 """Nothing here takes so long."""
@@ -78,7 +79,7 @@ def test_a_coroutine_is_cancelled_and_closed_as_ever() -> None:
         with pytest.raises(asyncio.CancelledError):
             await task
         with pytest.raises(TimeoutError):
-            async with asyncio.timeout(SHORT_S):
+            async with within(SHORT_S):
                 await awaited_without_power(wait)
         closed = awaited_without_power(wait)
         closed.send(None)

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_kcontroller.runtime.nursery import Nursery
 from pytest_kcontroller.runtime.scheduler import Scheduler
+from pytest_kcontroller.runtime.timeouts import within
 
 
 def run(main: Coroutine[Any, Any, Any]) -> Any:
@@ -202,10 +203,9 @@ def test_nested_both_fail_at_once_and_the_inner_one_is_handled() -> None:
 def test_a_timeout_around_a_nursery_is_a_timeout() -> None:
     async def main() -> None:
         with pytest.raises(TimeoutError):
-            async with asyncio.timeout(1):
-                async with Nursery() as tasks:
-                    tasks.start(asyncio.sleep(1000), name="child")
-                    await asyncio.sleep(1000)
+            async with within(1), Nursery() as tasks:
+                tasks.start(asyncio.sleep(1000), name="child")
+                await asyncio.sleep(1000)
 
     run(main())
 

@@ -22,6 +22,7 @@ from pytest_kcontroller.runtime.ports import Clock, Rng
 from pytest_kcontroller.runtime.real import RealClock, RunStart
 from pytest_kcontroller.runtime.rng import NamedRng
 from pytest_kcontroller.runtime.scheduler import Scheduler, SimLoop, SimRuntime, StuckError
+from pytest_kcontroller.runtime.timeouts import within
 
 SECOND = 1_000_000
 
@@ -267,7 +268,7 @@ def test_asyncio_itself_works_on_it() -> None:
         seen: list[object] = []
         loop = asyncio.get_running_loop()
         try:
-            async with asyncio.timeout(0.5):
+            async with within(0.5):
                 await asyncio.Event().wait()
         except TimeoutError:
             seen.append(("timeout", loop.time()))
@@ -306,7 +307,7 @@ def test_a_callback_that_fails_is_kept_with_its_process() -> None:
 def test_a_timer_that_nobody_waits_for_any_more_moves_no_clock_and_is_forgotten() -> None:
     async def main() -> None:
         for _ in range(5000):
-            async with asyncio.timeout(3600):
+            async with within(3600):
                 await asyncio.sleep(0.001)
 
     with Scheduler() as world:

@@ -13,6 +13,7 @@ from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.sim.cluster import SimCluster
 from pytest_kcontroller.cluster.timing import unscaled
 from pytest_kcontroller.runtime.scheduler import Scheduler
+from pytest_kcontroller.runtime.timeouts import within
 from pytest_kcontroller.sim.world import World
 from pytest_kcontroller.zookeeper.session import Create, SetData
 from pytest_kcontroller.zookeeper.txn import Txn
@@ -156,7 +157,7 @@ def test_the_harness_itself_is_never_at_a_point_and_waiting_can_be_given_up(tmp_
     async def work(playing: Playing) -> None:
         await playing.cluster.wait_until_converged(timeout_s=5)
         with pytest.raises(TimeoutError):
-            async with asyncio.timeout(1):
+            async with within(1):
                 reaching = asyncio.create_task(playing.cluster.reach(playing.cluster.nodes, "write", 1))
                 await playing.cluster.admin.submit(SetData("/brokers", b""))
                 await reaching

@@ -21,6 +21,7 @@ from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.runtime.ports import ConnectionClosedError, Stream
 from pytest_kcontroller.runtime.rng import NamedRng
 from pytest_kcontroller.runtime.scheduler import Scheduler, SimLoop, SimRuntime, StuckError
+from pytest_kcontroller.runtime.timeouts import within
 from pytest_kcontroller.sim.disk import SimDisk
 from pytest_kcontroller.sim.link import LEAST_US, MOST_US, Direction, Link
 from pytest_kcontroller.sim.network import SimListening, SimNetwork, SimTransport
@@ -581,7 +582,7 @@ def test_a_serving_that_fails_is_told_to_its_process() -> None:
 def test_reading_more_than_there_is_waits_and_can_be_given_up() -> None:
     async def read(stream: Stream) -> object:
         try:
-            async with asyncio.timeout(0.5):
+            async with within(0.5):
                 await stream.read_exactly(3)
         except TimeoutError:
             return world.now_us, await stream.read_exactly(2)
@@ -781,7 +782,7 @@ def busy_history(seed: int) -> str:
     async def talk(name: str, other: str, rounds: int) -> None:
         for number in range(rounds):
             try:
-                async with asyncio.timeout(0.05):
+                async with within(0.05):
                     stream = await world.transports[name].connect(addresses[other])
                     for part in range(3):
                         stream.write(b"%d" % part)

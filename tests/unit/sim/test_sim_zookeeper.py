@@ -14,6 +14,7 @@ import pytest
 
 from pytest_kcontroller.runtime.rng import NamedRng
 from pytest_kcontroller.runtime.scheduler import Scheduler, SimLoop
+from pytest_kcontroller.runtime.timeouts import within
 from pytest_kcontroller.sim.zookeeper.server import SimZooKeeper
 from pytest_kcontroller.sim.zookeeper.session import SimConnector, SimSession
 from pytest_kcontroller.zookeeper.session import (
@@ -337,7 +338,7 @@ def test_opening_waits_for_the_server_and_can_be_given_up(world: World) -> None:
 
     async def work() -> None:
         with pytest.raises(TimeoutError):
-            async with asyncio.timeout(5):
+            async with within(5):
                 await SimConnector(world.server, loop, timeout_ms=TIMEOUT_MS).open(lambda _: None)
 
     world.run("a", work)
