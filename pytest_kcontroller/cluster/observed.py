@@ -316,8 +316,8 @@ class ObservedCluster(ABC):
         return await self._with_admin(read)
 
     async def _with_admin(self, read: Callable[[ZkSession], Awaitable[T]]) -> T:
-        """Reads in the harness's session, in a new one if it has ended: a busy host must not cost the harness its eyes. Raises
-        EnvironmentFailure if ZooKeeper does not answer for so long that it cannot be the host."""
+        """Reads in the harness's session, in a new one if it has ended: a busy host must not cost the harness its eyes.
+        Raises EnvironmentFailure if ZooKeeper does not answer for so long that it cannot be the host."""
         limit = within(scaled(ANSWER_S))
         try:
             async with limit:
