@@ -88,7 +88,7 @@ class ProcessRun(RealRun):
 
         async def limited(opened: Run) -> None:
             run.cluster.end_when_stopped()  # else each wait of the run would wait for it
-            await run.cluster.unless_failed(_within(limit_s, work(opened)))
+            await run.cluster.unless_failed(_to_its_end(limit_s, work(opened)))
 
         try:
             await perform(run, limited)
@@ -182,7 +182,7 @@ def start_of(now: RunStart) -> RunStart:
 new_run, play = ProcessRun.new, ProcessRun.play
 
 
-async def _within(limit_s: float, work: Coroutine[Any, Any, None]) -> None:
+async def _to_its_end(limit_s: float, work: Coroutine[Any, Any, None]) -> None:
     """Raises EnvironmentFailure that names what still goes on after so long; it is cancelled then."""
     task = asyncio.ensure_future(work)
     standing, limit = "", within(limit_s)

@@ -3,7 +3,7 @@ node's history."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pytest_kcontroller.model.history.event import About, HistoryEvent, Rank, event
@@ -40,5 +40,5 @@ class ProgramEnded(HistoryEvent):
     text = "the program of node {node} has ended; it printed last: {last}"
     node: Node
     last: Annotated[
-        Sequence[str], About("the last lines that it printed, on stderr or stdout, without those of a stack trace")
+        list[str], About("the last lines that it printed, on stderr or stdout, without those of a stack trace")
     ]
