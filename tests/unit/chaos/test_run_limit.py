@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from kcontroller_chaos.backends.process import _within
+from kcontroller_chaos.backends.process import _to_its_end
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.runtime.nursery import Nursery
 
@@ -26,7 +26,7 @@ async def forever(ended: list[str]) -> None:
 def test_what_is_still_played_is_named_and_ended() -> None:
     ended: list[str] = []
     with pytest.raises(EnvironmentFailure, match=r"did not end within 0\.1 s: it still plays action pause-1\n"):
-        asyncio.run(_within(0.1, work(ended)))
+        asyncio.run(_to_its_end(0.1, work(ended)))
     assert ended == ["it has cleaned up"]
 
 
@@ -35,4 +35,4 @@ def test_a_failure_in_time_is_what_it_is() -> None:
         raise TimeoutError("its own")
 
     with pytest.raises(TimeoutError, match="its own"):
-        asyncio.run(_within(60, fail()))
+        asyncio.run(_to_its_end(60, fail()))
