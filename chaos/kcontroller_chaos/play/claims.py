@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -15,9 +16,10 @@ Claim = tuple[str, int | None]
 
 @dataclass(slots=True)
 class Claims:
-    """`taken`: claim -> the id of the fault that has it."""
+    """`taken`: claim -> the id of the fault that has it. `freed` is set when some are given back next."""
 
     taken: dict[Claim, str] = field(default_factory=dict)
+    freed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def of(self, names: Sequence[str], members: Sequence[Injection], running: Sequence[int]) -> list[Claim]:
         """What a fault with these claims needs on these nodes; a node may be all that is left at one end of the links."""
@@ -43,6 +45,8 @@ class Claims:
     def give_back(self, claims: Sequence[Claim]) -> None:
         for claim in claims:
             del self.taken[claim]
+        self.freed.set()
+        self.freed = asyncio.Event()
 
     def _free(self, running: Sequence[int], but: set[int]) -> list[int]:
         """The running nodes, but these, that are in the hands of no fault."""

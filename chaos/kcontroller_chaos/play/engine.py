@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -53,6 +54,11 @@ CONVERGE_S = 10.0
 """After the last fault is healed the cluster gets this long, unscaled; what is not there then is the invariants' affair."""
 DRAWN_TARGET_S = 0.2
 """So long for one that is skipped if there is nobody."""
+TURN_S = 10.0
+"""So long a drawn fault waits for another that has what it needs, which takes longer to see and to heal than was planned,
+and for its node to be back from that one."""
+BACK_POLL_S = 0.1
+"""Between two looks for the latter."""
 UNTIL_S = 10.0
 """What a fault is healed on (`until`) comes within this time, or it is healed without it."""
 POLL_US = 20_000
@@ -159,15 +165,38 @@ class Engine:
 
     async def _play_fault(self, action: Action, fault: Fault, schedule: Schedule) -> None:
         try:
-            members = await self._members(action, fault, schedule)
+            members = await self._in_turn(action, fault, schedule)
         except KControllerError as failed:
             self._cannot(action, str(failed))
             return
         await self._strike(action, members, fault)
 
-    async def _members(self, action: Action, fault: Fault, schedule: Schedule) -> list[Injection]:
+    async def _in_turn(self, action: Action, fault: Fault, schedule: Schedule) -> list[Injection]:
+        """Who it hits. What need not happen waits until it can, but if it was to come at a moment, which would be over."""
+        patience_s = scaled(TURN_S) if action.if_possible and action.when is None else 0.0
+        last_us = self.clock.now_us() + round(patience_s * 1e6)
+        while True:
+            nodes = () if fault.on_zookeeper else await self._resolve(action, schedule)
+            left_s = (last_us - self.clock.now_us()) / 1e6
+            try:
+                members = await self._members(action, fault, nodes)
+                if not action.if_possible or (other := self._holder(fault, members)) is None:
+                    return members
+                why = _held(members[0], other)
+            except KControllerError as failed:
+                why, left_s = str(failed), min(left_s, BACK_POLL_S)
+            if self.clock.now_us() >= last_us:
+                raise EnvironmentFailure(f"{why} (it waited {patience_s:g} s)" if patience_s else why)
+            with suppress(TimeoutError):
+                async with within(left_s):
+                    await self.claims.freed.wait()
+
+    def _holder(self, fault: Fault, members: Sequence[Injection]) -> str | None:
+        return self.claims.holder(self.claims.of(fault.claims, members, self.cluster.running))
+
+    async def _members(self, action: Action, fault: Fault, nodes: Sequence[int]) -> list[Injection]:
         if not fault.on_zookeeper:
-            return await self._injections(action, await self._resolve(action, schedule))
+            return await self._injections(action, nodes)
         begin = partial(Injection.on_zookeeper, self.cluster, self.feed, self.clock)
         return [begin(fault=action.id, duration_s=_seconds(action.duration_us))]
 
@@ -197,20 +226,17 @@ class Engine:
 
     async def _strike(self, action: Action, members: list[Injection], fault: Fault, *, at_point: bool = False) -> None:
         on = members[0]
-        claims = self.claims.of(fault.claims, members, self.cluster.running)
-        other = self.claims.holder(claims)
-        if action.if_possible and other is not None:
+        if action.if_possible and (other := self._holder(fault, members)) is not None:
             if at_point:
                 await self.cluster.capability(CRASH_POINTS).thaw(on.node)
-            whose = "something of ZooKeeper's" if on.node == NOBODY else f"node {on.node}"
-            self._cannot(action, f"{whose} is in the hands of {other}")
+            self._cannot(action, _held(on, other))
             return
         costs_session = fault.costs_session(self.cluster)
         if costs_session or action.still_us:  # who stands still does not ping
             self.excused += [member.session for member in members]
         fields = _identity(action) | whom(members)
         self._asked(fields, action, members, fault.statuses(self.cluster))
-        mine = self.claims.take(claims, action.id)
+        mine = self.claims.take(self.claims.of(fault.claims, members, self.cluster.running), action.id)
         noop = not {action.kind, f"{action.kind}:{action.mode}"}.isdisjoint((self.noop or "").split(","))
         player = FaultPlayer(
             self.record,
@@ -328,6 +354,11 @@ class Engine:
             if not any(one.pending(history) for one in self.awaited):
                 return
             await self.clock.sleep_us(SETTLE_US)
+
+
+def _held(on: Injection, other: str) -> str:
+    whose = "something of ZooKeeper's" if on.node == NOBODY else f"node {on.node}"
+    return f"{whose} is in the hands of {other}"
 
 
 def _seconds(duration_us: int | None) -> float | None:
