@@ -15,8 +15,8 @@ from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.fixtures.backend import Backend
 from pytest_kcontroller.runtime.timeouts import within
 
-AT_ONCE = 10
-"""So many are looked for at the same time, for so long: looking costs."""
+AT_ONCE = 5
+"""So many are looked for at the same time, for so long: looking makes a machine busy itself."""
 LOOK_S = 1.5
 SEVERE: Mapping[str, Mapping[str, Any]] = {"latency": {"delay_ms": 1500}}
 """By as little as they are late by default a busy machine is late itself."""

@@ -10,6 +10,7 @@ from kcontroller_chaos.faults import parameter
 from kcontroller_chaos.faults._probes import Line
 from kcontroller_chaos.faults._toxics import OnControl, OnZooKeeper, ToxicFault
 from kcontroller_chaos.injection import Evidence, Injection
+from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.model.toxics import BANDWIDTH, Stream, Toxic
 
 LOOK_S = 0.3
@@ -37,8 +38,8 @@ duration_s = 3
 
     async def look(self, line: Line) -> Evidence | None:
         """So many bytes took as long as they must, or nearly: servers count in steps."""
-        size = round(self.rate_kb_s * 1000 * LOOK_S)
-        passed = await line.transfers(size, limit_us=round(10 * LOOK_S * 1e6))
+        size = round(self.rate_kb_s * 1000 * scaled(LOOK_S))
+        passed = await line.transfers(size, limit_us=round(scaled(10 * LOOK_S) * 1e6))
         if passed is None or any(took_us < 0.8 * size * 1000 / self.rate_kb_s for size, took_us in passed):
             return None
         size, took_us = passed[0]

@@ -10,10 +10,11 @@ from kcontroller_chaos.faults import parameter
 from kcontroller_chaos.faults._probes import Line
 from kcontroller_chaos.faults._toxics import OnControl, OnZooKeeper, ToxicFault
 from kcontroller_chaos.injection import Evidence, Injection
+from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.model.toxics import SLICER, Stream, Toxic
 
 LOOK_US = 300_000
-"""So long the pauses of a look take at least, of which we choose how many."""
+"""So long the pauses of a look take at least, we choose how many; stretched, for a busy machine is slow itself."""
 SHORTEST_US = 100_000
 """Pauses that together take less show nothing."""
 
@@ -56,8 +57,8 @@ duration_s = 3
 
     async def look(self, line: Line) -> Evidence | None:
         """So many bytes took the pauses between the fewest pieces that they can be cut into."""
-        size = self.longest * (1 + LOOK_US // self.delay_us)
-        passed = await line.transfers(size, limit_us=round(self.within_s(line.on) * 1e6 / 2))
+        size = self.longest * (1 + round(scaled(LOOK_US)) // self.delay_us)
+        passed = await line.transfers(size, limit_us=round(scaled(self.within_s(line.on)) * 1e6 / 2))
         if passed is None:
             return None
         for length, took_us in passed:
