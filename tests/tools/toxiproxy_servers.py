@@ -121,12 +121,17 @@ class Upstream:
 
 def passes(source: socket.socket, sink: socket.socket, data: bytes = b"data") -> None:
     source.sendall(data)
+    assert exactly(sink, len(data)) == data
+
+
+def exactly(sink: socket.socket, length: int) -> bytes:
+    """In as many pieces as it comes: MSG_WAITALL waits for nothing on a socket that has a time limit."""
     got = b""
-    while len(got) < len(data):
-        chunk = sink.recv(len(data) - len(got))
+    while len(got) < length:
+        chunk = sink.recv(length - len(got))
         assert chunk, "end of stream"
         got += chunk
-    assert got == data
+    return got
 
 
 def read_all(sink: socket.socket) -> bytes:
