@@ -315,7 +315,7 @@ def answer_within(limit_s: float, call: Callable[[], T]) -> T:
         raise
     place = running.place
     running.give_up()
-    ended = running.wait(ENDING_S)
+    ended = any(running.wait(part_s) for part_s in parts(ENDING_S, running.starved_s, running.on_core_s))
     raise NoAnswerError(
         f"{NO_ANSWER} {limit_s:g} s, and stood at {place or 'no line of Python'}"
         + ("" if ended else "; it cannot be ended, and goes on in a thread of its own")
