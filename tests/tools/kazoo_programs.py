@@ -175,8 +175,15 @@ def queues(a: Any, b: Any) -> list[Any]:
     locking.put(b"one")
     locking.put_all([b"two", b"three"])
     other = b.LockingQueue("/lq")
-    log += [locking.get(5), other.get(5), locking.holds_lock(), locking.consume(), other.consume(), len(locking)]
-    return [*log, locking.get(LIMIT_S), locking.release(), locking.get(0.2)]
+    log += [
+        locking.get(LIMIT_S),
+        other.get(LIMIT_S),
+        locking.holds_lock(),
+        locking.consume(),
+        other.consume(),
+        len(locking),
+    ]
+    return [*log, locking.get(LIMIT_S), locking.release(), locking.get(LIMIT_S)]
 
 
 def counter(a: Any, b: Any) -> list[Any]:
