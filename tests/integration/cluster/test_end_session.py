@@ -23,7 +23,7 @@ LIMIT_S = 10
 async def opened(zookeeper: TestZooKeeper) -> tuple[KazooSession, asyncio.Event]:
     """A session, and what is set when its owner has been told that it expired."""
     over = asyncio.Event()
-    connector = KazooConnector(zookeeper.connect_string, timeout_ms=4000)
+    connector = KazooConnector(zookeeper.connect_string, timeout_ms=30_000)
     session = await connector.open(lambda _: over.set() if session.state == SessionState.EXPIRED else None)
     await session.submit(Create("/of-this-session", ephemeral=True))
     return session, over

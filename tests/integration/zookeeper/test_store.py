@@ -41,6 +41,8 @@ from pytest_kcontroller.zookeeper.session import (
 from pytest_kcontroller.zookeeper.store import Fence, FencedError, Stale, Store, TooBig, Written
 
 LIMIT_S = 30
+TIMEOUT_MS = 30_000
+"""Of a session that loses nothing, not even its connection, because a machine is busy."""
 CREATE, EXISTS, GET_DATA, GET_CHILDREN, MULTI, MULTI_READ = 1, 3, 4, 12, 14, 22
 SUSPENDED, CONNECTED = StateEvent(SessionState.SUSPENDED), StateEvent(SessionState.CONNECTED)
 OPEN, SHUT = Fence(0), Fence(7)
@@ -65,7 +67,7 @@ async def store_at(
 ) -> AsyncIterator[tuple[Store, list[SessionEvent]]]:
     events: list[SessionEvent] = []
     stores: list[Store] = []
-    connector = KazooConnector(f"{address}{zookeeper.chroot}", timeout_ms=4000)
+    connector = KazooConnector(f"{address}{zookeeper.chroot}", timeout_ms=TIMEOUT_MS)
     session = await connector.open(lambda event: stores[0].handle(event))
     stores.append(Store(session, on_event=events.append, **settings))
     try:
@@ -400,7 +402,9 @@ def test_ensure_paths_over_a_cut_connection(stage: Any, phase: str, skip: int) -
 
 def test_ensure_paths_without_a_root(zookeeper: TestZooKeeper) -> None:
     async def main() -> None:
-        session = await KazooConnector(f"{zookeeper.server}/no/such/root", timeout_ms=4000).open(lambda event: None)
+        session = await KazooConnector(f"{zookeeper.server}/no/such/root", timeout_ms=TIMEOUT_MS).open(
+            lambda event: None
+        )
         with pytest.raises(NoNodeError):
             await Store(session).ensure_paths(["/a"])
         await session.close()

@@ -47,6 +47,8 @@ from pytest_kcontroller.zookeeper.session import (
 )
 
 LIMIT_S = 30
+TIMEOUT_MS = 30_000
+"""Of a session that loses nothing, not even its connection, because a machine is busy."""
 RACES = 1000
 BURST = 5
 SET_DATA, GET_DATA = 5, 4
@@ -69,7 +71,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 @asynccontextmanager
 async def session(
-    address: Address | str, zookeeper: TestZooKeeper, *, timeout_ms: int = 4000, chroot: str | None = None
+    address: Address | str, zookeeper: TestZooKeeper, *, timeout_ms: int = TIMEOUT_MS, chroot: str | None = None
 ) -> AsyncIterator[tuple[KazooSession, list[SessionEvent]]]:
     events: list[SessionEvent] = []
     hosts = f"{address}{zookeeper.chroot if chroot is None else chroot}"
@@ -82,7 +84,7 @@ async def session(
 
 def test_a_chroot_is_made_if_that_is_wanted(zookeeper: TestZooKeeper, zk: KazooClient) -> None:
     async def main() -> None:
-        connector = KazooConnector(f"{zookeeper.connect_string}/a/b:9", timeout_ms=4000, makes_chroot=True)
+        connector = KazooConnector(f"{zookeeper.connect_string}/a/b:9", timeout_ms=TIMEOUT_MS, makes_chroot=True)
         for path in ("/one", "/two"):
             opened = await connector.open(lambda event: None)
             await opened.submit(Create(path))
@@ -178,7 +180,7 @@ def test_a_loss_is_told_first_then_what_it_took_then_the_connection(
         order: list[object] = []
         async with cutting_proxy(zookeeper.server) as proxy:
             hosts = f"{proxy.address}{zookeeper.chroot}"
-            opened = await KazooConnector(hosts, timeout_ms=4000).open(order.append)
+            opened = await KazooConnector(hosts, timeout_ms=TIMEOUT_MS).open(order.append)
             proxy.cut_at("request", GET_DATA)
             for number in range(3):
                 opened.submit(GetData("/")).add_done_callback(
@@ -281,7 +283,7 @@ def test_a_thousand_requests_while_cut_block_nothing_and_are_all_answered(
     async def main() -> None:
         async with (
             cutting_proxy(zookeeper.server) as proxy,
-            session(proxy.address, zookeeper, timeout_ms=20_000) as (opened, _),
+            session(proxy.address, zookeeper) as (opened, _),
         ):
             proxy.hold()
             await cut_idle(proxy, opened)
@@ -334,7 +336,7 @@ def test_an_expired_session_never_becomes_another_one(zookeeper: TestZooKeeper, 
             session(zookeeper.server, zookeeper) as (other, _),
         ):
             await other.submit(Create("/x"))
-            connector = KazooConnector(f"{proxy.address}{zookeeper.chroot}", timeout_ms=4000)
+            connector = KazooConnector(f"{proxy.address}{zookeeper.chroot}", timeout_ms=TIMEOUT_MS)
             old = await connector.open(order.append)
             await old.submit(GetData("/x", watch=True))
             proxy.hold()
@@ -401,7 +403,7 @@ def test_expiry_by_itself(zookeeper: TestZooKeeper, cutting_proxy: Any) -> None:
 def test_close_ends_the_session_in_zookeeper_at_once(zookeeper: TestZooKeeper) -> None:
     async def main() -> None:
         async with session(zookeeper.server, zookeeper) as (other, _):
-            async with session(zookeeper.server, zookeeper, timeout_ms=30_000) as (opened, events):
+            async with session(zookeeper.server, zookeeper) as (opened, events):
                 created = opened.submit(Create("/mine", ephemeral=True))
                 await opened.close()
                 assert await created == Created("/mine")  # what was asked before is done before
@@ -421,7 +423,7 @@ def test_close_does_not_wait_for_a_host_that_does_not_answer(
     async def main() -> None:
         async with cutting_proxy(zookeeper.server) as proxy:
             events: list[SessionEvent] = []
-            connector = KazooConnector(f"{proxy.address}{zookeeper.chroot}", timeout_ms=30_000)
+            connector = KazooConnector(f"{proxy.address}{zookeeper.chroot}", timeout_ms=TIMEOUT_MS)
             opened = await connector.open(events.append)
             proxy.hold()
             if state == "suspended":
@@ -441,9 +443,12 @@ def test_open_can_be_cancelled_while_nobody_answers(zookeeper: TestZooKeeper, cu
     async def main() -> None:
         async with cutting_proxy(zookeeper.server) as proxy:
             proxy.hold()
-            with pytest.raises(TimeoutError):
-                async with within(0.3):
-                    await KazooConnector(str(proxy.address), timeout_ms=4000).open(lambda event: None)
+            connector = KazooConnector(str(proxy.address), timeout_ms=TIMEOUT_MS)
+            opening = asyncio.create_task(connector.open(lambda event: None))
+            await until(lambda: bool(proxy.handshakes))
+            opening.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await opening
             assert proxy.handshakes == [0]
 
     run(main())
@@ -462,7 +467,7 @@ async def negotiated(server: Address, session_id: int) -> int:
     return int(line.partition("to=")[2].partition(",")[0])
 
 
-@pytest.mark.parametrize("asked_ms", [1, 4000, 3_600_000])
+@pytest.mark.parametrize("asked_ms", [300, 4000, 3_600_000])
 def test_the_time_out_is_the_servers(zookeeper: TestZooKeeper, asked_ms: int) -> None:
     async def main() -> None:
         async with session(zookeeper.server, zookeeper, timeout_ms=asked_ms) as (opened, _):
