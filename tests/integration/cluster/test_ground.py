@@ -29,7 +29,7 @@ async def in_turn(directory: Path, *tests: tuple[int, Test]) -> list[ProcessRun]
     grounds, runs = Grounds(), []
     try:
         for number, (nodes, test) in enumerate(tests):
-            run = new_run(ClusterSettings(nodes=nodes, session_timeout_ms=1000), directory / str(number), grounds)
+            run = new_run(ClusterSettings(nodes=nodes, session_timeout_ms=10_000), directory / str(number), grounds)
             await run.open()
             try:
                 await test(run)

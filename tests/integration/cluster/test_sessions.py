@@ -54,7 +54,7 @@ def test_an_expired_session_is_followed_by_another_one(on_backend: Any) -> None:
         assert ids == [old.session_id, new.session_id]
         assert not cluster.sessions(1)[0].connected
 
-    on_backend(script)
+    on_backend(script, session_timeout_ms=6000)
 
 
 def test_a_cluster_has_what_the_registry_says(on_backend: Any) -> None:
