@@ -111,6 +111,7 @@ class FlapControl(Flap):
     """those to and from all other nodes, or one of them"""
 
     mode = "control"
+    least_nodes = 2
     claims = (NETWORK, PROCESS)
     needs = (PEERS,)
 

@@ -32,6 +32,7 @@ def loaded(directory: Path, kind: str, lines: str, nodes: int = 3) -> Campaign:
         ("partition:control", "at_s = 1\n", 1, "on fewer than 2 nodes, and the cluster has 1"),
         ("partition:majorities-ring", "at_s = 1\n", 3, "on fewer than 4 nodes"),
         ("reset:control", "at_s = 1\n", 1, "on fewer than 2 nodes"),
+        ("flap:control", "at_s = 1\n", 1, "on fewer than 2 nodes"),
         ("clock_jump", "at_s = 1\nby_s = -3\n", 3, "`faults.by_s`"),
         ("stall:sender", "at_s = 1\nbroker = 3\n", 3, "there is no node 3"),
         *(
