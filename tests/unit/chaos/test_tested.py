@@ -114,9 +114,13 @@ def test_an_invariant_without_a_subject_is_never_exercised_and_alone_proves_noth
     assert verdicts(History(applied("a")), Plan(faults=("a",)))["overall"] == "unknown"
 
 
-def asking(*own: ZnodeInvariant, least: int = 1, system: bool = True, status: int = 0) -> dict[str, Any]:
-    """The verdicts of a run whose file asks for these; a node ends with that status."""
+def asking(
+    *own: ZnodeInvariant, least: int = 1, system: bool = True, status: int = 0, known: bool = False
+) -> dict[str, Any]:
+    """The verdicts of a run whose file asks for these; a node ends with that status, which may be `known`."""
     run = {"started": "2026-01-01", "system": {"command": ["x"]} if system else None, "invariants": facts_of(own)}
+    if known:
+        run["expected"] = [{"invariant": "nodes-stay-up", "faults": [], "reason": "ISSUE-1", "until": "2027-01-01"}]
     plan = Plan(faults=("a",), invariants_exercised=least)
     ended = [{**engine("process.exited", node=2, status=status), "t_us": 1}] if status else []
     return verdicts(History((*GOOD, *applied("a"), *ended)), plan, [named("nodes-stay-up"), *own], run=run)
@@ -137,6 +141,15 @@ def test_a_run_in_which_nothing_was_exercised_that_its_file_asks_for_is_unknown(
     assert asking()["overall"] == "held"
     violated = asking(*one_owner("/nope"), status=1)
     assert (violated["overall"], violated["notes"][0].startswith(NOPE)) == ("violated", True)
+
+
+def test_a_known_violation_does_not_hide_that_nothing_was_exercised() -> None:
+    held = value_never_decreases("/controller_epoch")
+    value = asking(*held, *one_owner("/nope"), least=2, status=1, known=True)
+    assert (value["overall"], value["unexpected"], value["expected"]) == ("violated", "unknown", [])
+    assert untested(value).startswith("1 of 2 `[[invariants]]` of the file found anything to check")
+    assert asking(*held, *one_owner("/nope"), status=1, known=True)["unexpected"] == "held"
+    assert untested(asking(*one_owner("/nope"), status=1, known=True)).startswith("0 of 1 `[[invariants]]`")
 
 
 def test_one_that_was_exercised_is_enough_unless_the_file_asks_for_more() -> None:
