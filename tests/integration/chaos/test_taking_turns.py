@@ -12,16 +12,17 @@ from tests.tools.programs import run_kcontroller
 
 PATIENCE_S = 10
 """Simulated time is not stretched."""
+KILL, LATENCY = 'kind = "kill"', 'kind = "latency"\nmode = "zookeeper"'
 
 
-def played(folder: Path, *faults: str, duration_s: float) -> list[dict[str, Any]]:
-    """What was said of faults, in its order. Each is of node 1."""
+def played(folder: Path, *faults: str, duration_s: float, first: str = LATENCY) -> list[dict[str, Any]]:
+    """What was said of faults, in its order. Each is of node 1, and all but the `first` are latencies."""
     head = f'[campaign]\nname = "c"\nduration_s = {duration_s}\n[[topics]]\nname = "orders"\nreplication_factor = 3\n'
-    latencies = [
-        f'[[faults]]\nkind = "latency"\nmode = "zookeeper"\ntarget = "node:1"\nif_possible = true\n{fault}\n'
-        for fault in faults
+    tables = [
+        f'[[faults]]\n{first if number == 0 else LATENCY}\ntarget = "node:1"\nif_possible = true\n{fault}\n'
+        for number, fault in enumerate(faults)
     ]
-    (folder / "c.toml").write_text(head + "".join(latencies))
+    (folder / "c.toml").write_text(head + "".join(tables))
     done = run_kcontroller("campaign", "run", "c.toml", "--backend", "sim", cwd=folder, timeout=scaled(120))
     assert done.returncode == 0, done.stdout + done.stderr
     (history,) = folder.glob("runs/c/*/history/engine.jsonl")
@@ -35,6 +36,13 @@ def steps(events: list[dict[str, Any]]) -> list[tuple[str, str]]:
 
 def test_the_second_comes_when_the_first_is_healed(tmp_path: Path) -> None:
     events = played(tmp_path, "at_s = 1\nduration_s = 2", "at_s = 1.5\nduration_s = 0.5", duration_s=6)
+    each = ["asked", "applied", "observed", "healed"]
+    assert steps(events) == [(fault, step) for fault in ("fault-0", "fault-1") for step in each]
+
+
+def test_the_second_comes_when_its_node_is_back(tmp_path: Path) -> None:
+    """While it is down nobody could say what is in whose hands: it has no session."""
+    events = played(tmp_path, "at_s = 1\nduration_s = 2", "at_s = 2\nduration_s = 0.5", duration_s=8, first=KILL)
     each = ["asked", "applied", "observed", "healed"]
     assert steps(events) == [(fault, step) for fault in ("fault-0", "fault-1") for step in each]
 
