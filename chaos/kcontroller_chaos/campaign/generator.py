@@ -18,6 +18,7 @@ from kcontroller_chaos.campaign.specs import GeneratorSpec
 from kcontroller_chaos.catalogue.placement import POINTS, ZOOKEEPER
 from kcontroller_chaos.faults import Fault
 from pytest_kcontroller.errors import UsageError
+from pytest_kcontroller.model.text import shown
 from pytest_kcontroller.runtime.foreign import without_power
 from pytest_kcontroller.runtime.rng import NamedRng
 
@@ -219,9 +220,9 @@ def _drawn(campaign: Campaign, name: str, draw: random.Random) -> Fault:
     try:
         fault = without_power(lambda: kind.drawn(draw))
     except (Exception, SystemExit) as failed:
-        raise UsageError(f"the fault {name!r} of the plugin {plugin} cannot be drawn: {failed!r}") from failed
+        raise UsageError(f"the fault {name!r} of the plugin {plugin} cannot be drawn: {shown(failed)}") from failed
     if not isinstance(fault, kind):
-        raise UsageError(f"the fault {name!r} of the plugin {plugin} cannot be drawn: it gave {fault!r}")
+        raise UsageError(f"the fault {name!r} of the plugin {plugin} cannot be drawn: it gave {shown(fault)}")
     return fault
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kcontroller_chaos.campaign.file import Campaign, load_campaign
+from kcontroller_chaos.faults.kill import Kill
 from pytest_kcontroller.errors import UsageError
 
 STILL = 'when = "write:1"\nstill_ms = 1500\n'
@@ -68,6 +70,29 @@ def test_what_does_not_need_the_session_may_stand_still(tmp_path: Path, kind: st
 @pytest.mark.parametrize("kind", ["depose", "graceful_stop", "restart"])
 def test_a_short_stand_is_no_contradiction(tmp_path: Path, kind: str) -> None:
     loaded(tmp_path, kind, STILL.replace("1500", "100"))
+
+
+class Unspeakable(Exception):
+    def __repr__(self) -> str:
+        raise self
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (lambda: True, "`faults.kind`: kill cannot say whether it can be observed: its wrong_at gave True"),
+        (lambda: ("kind", "never"), "its wrong_at gave ('kind', 'never')"),
+        (lambda: 1 // 0, "kill cannot say whether it can be observed: ZeroDivisionError("),
+        (lambda: Unspeakable().__repr__(), "observed: <Unspeakable whose repr raises Unspeakable>"),
+    ],
+)
+def test_what_is_wrong_with_the_answer_of_a_plugins_fault_is_said(
+    answer: Any, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Kill, "wrong_at", lambda fault, at: answer())
+    with pytest.raises(UsageError) as raised:
+        loaded(tmp_path, "kill", "at_s = 1\n")
+    assert says in str(raised.value)
 
 
 def test_a_node_that_joins_can_be_the_other_end(tmp_path: Path) -> None:
