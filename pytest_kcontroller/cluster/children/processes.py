@@ -243,8 +243,9 @@ def _give_up(owner_pipe: int, reader: asyncio.StreamReader, reap: Callable[[], A
         try:
             await end()
         except asyncio.CancelledError:  # the loop ends, and waits for us: a process without it would be nobody's
-            async with within(scaled(GIVEN_UP_S)):
-                await end()
+            with contextlib.suppress(TimeoutError):  # the loop would show its trace to a person
+                async with within(scaled(GIVEN_UP_S)):
+                    await end()
             raise
         finally:
             os.close(owner_pipe)

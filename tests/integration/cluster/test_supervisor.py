@@ -272,6 +272,22 @@ def test_a_loop_ends_after_the_starts_that_were_given_up(tmp_path: Path) -> None
     assert (tmp_path / "used").exists()
 
 
+def test_a_given_up_start_that_does_not_end_shows_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As when its supervisor stands still: the loop ends all the same."""
+    monkeypatch.setattr(processes, "GIVEN_UP_S", 0.01)
+    read, write = os.pipe()
+
+    async def begin() -> None:
+        processes._give_up(write, asyncio.StreamReader(), None)
+        await asyncio.sleep(0)
+
+    asyncio.run(begin())
+    os.close(read)
+    assert not caplog.records
+
+
 async def give_up(folder: Path) -> None:
     (used := folder / "used").mkdir()
     start = Supervised.start("given up", ["sleep", "604"], log=folder / "log", cleanup=[used])
