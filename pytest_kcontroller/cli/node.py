@@ -66,8 +66,9 @@ def run(args: argparse.Namespace) -> int:
     known = [field.name for field in dataclasses.fields(NodeSettings)]
     values = _settings(args.settings, known)
     values |= {"node_id": args.node_id, "zookeeper": args.zookeeper, "listen": f"{args.host}:{args.port}"}
-    plugins = values.get("plugins", ())
-    values["plugins"] = (plugins,) if isinstance(plugins, str) else tuple(plugins)
+    for name in ("plugins", "kafka_compat"):
+        if isinstance(named := values.get(name), str | list):
+            values[name] = (named,) if isinstance(named, str) else tuple(named)
     settings = NodeSettings(**values)
     from pytest_kcontroller.cluster.children.processes import session_directory
     from pytest_kcontroller.node.process import run_node  # kazoo and the codec only when a node really runs

@@ -70,6 +70,12 @@ class NodeSettings:
             ("plugin_limit_s", _seconds(self.plugin_limit_s), "a number of seconds above 0"),
             ("config", isinstance(self.config, Mapping), "a table"),
             ("links", _links(self.links), 'a table: "<target>/<plane>" -> HOST:PORT'),
+            *((key, _texts(getattr(self, key)), "a list of names") for key in ("plugins", "kafka_compat")),
+            ("directory", isinstance(self.directory, str), "a text"),
+            *(
+                (key, isinstance(getattr(self, key), str | None), "a text")
+                for key in ("rack", "mutant", "history", "control", "run_start")
+            ),
         ):
             if not ok:
                 raise UsageError(f"{getattr(self, key)!r} is not {wanted}", where=f"setting `{key}`")
@@ -122,6 +128,10 @@ def _why_no_servers(value: object) -> str | None:
     except ValueError as bad:
         return str(bad)
     return None if isinstance(value, str) else "it is no text"
+
+
+def _texts(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
 
 
 def _links(value: object) -> bool:

@@ -97,6 +97,10 @@ def test_help_names_the_commands_and_imports_nothing_heavy() -> None:
         (["--id", "0", "--set", "selectors.offline=oflfine"], "did you mean 'offline'"),
         (["--id", "0", "--set", "mutant=KAFKA-1"], "there is no mutant 'KAFKA-1'"),
         (["--id", "0", "--set", 'plugins=["no_such"]'], "the plugin no_such cannot be imported"),
+        (["--id", "0", "--set", "plugins=5"], "setting `plugins`: 5 is not a list of names"),
+        (["--id", "0", "--port", "0", "--set", "directory=5"], "setting `directory`: 5 is not a text"),
+        (["--id", "0", "--set", "rack=1"], "setting `rack`: 1 is not a text"),
+        (["--id", "0", "--port", "0", "--set", "kafka_compat=KAFKA-1"], "'KAFKA-1'"),
     ],
 )
 def test_a_bad_argument_of_node_is_named(capsys: pytest.CaptureFixture[str], arguments: list[str], says: str) -> None:
