@@ -48,6 +48,8 @@ class Passing:
         self._open: dict[Address, int] = {}
         self._ends: set[Address] = set()
         self._changed = asyncio.Event()
+        self.connections = 0
+        """That there have been, ours too."""
 
     @property
     def sessions(self) -> Mapping[int, Passed]:
@@ -125,6 +127,7 @@ class _Connection(Witness):
         self._question, self._answer = Question(), Handshake()
         self._asks_for = 0
         self._session: Passed | None = None
+        passing.connections += 1
         passing._opened(member, +1)
 
     def reach(self, end: Address) -> None:

@@ -61,6 +61,10 @@ class ProxiedZooKeeper:
         self._members: list[Member] = []
         self._cut_off: set[str] = set()
         """Streams."""
+        self._connections_when_cut: int | None = None
+        """How many there had been when the cut had been seen: what comes then, until the next call, is a program's."""
+        self._tried = False
+        """A program has come while all was cut."""
         self._faulted = False
         """There was a fault, or is."""
         self._late_s = 0.0
@@ -99,9 +103,20 @@ class ProxiedZooKeeper:
         """Where the proxies listen, in the order of the servers."""
         return tuple(member.proxy for member in self._members)
 
+    @property
+    def hit_somebody(self) -> bool:
+        """Whether a program has had a session, or has come in vain while nothing passed."""
+        self._look_who_came()
+        return self._tried or bool(self.passing.sessions)
+
+    def _look_who_came(self) -> None:
+        before, self._connections_when_cut = self._connections_when_cut, None
+        self._tried = self._tried or (before is not None and self.passing.connections > before)
+
     async def cut(self, direction: Direction) -> None:
         """Nothing passes in this direction, and connections stay open: as when packets vanish."""
         self._check_steady()
+        self._look_who_came()
         members = await self._answering()
         async with contextlib.AsyncExitStack() as stack:
             probes = [await stack.enter_async_context(probing(member, self.passing)) for member in members]
@@ -111,6 +126,7 @@ class ProxiedZooKeeper:
             for member, probe in zip(members, probes, strict=True):
                 await see_cut(member, self.passing, probe, self._cut_off, usual_s=usual_s)
         await self._watchman.check(f"the proxy passes nothing ({direction})")
+        self._connections_when_cut = self.passing.connections
 
     async def _answering(self) -> list[Member]:
         """A server of an ensemble may be down; what passes the proxy before it cannot be seen. Raises EnvironmentFailure."""
@@ -212,6 +228,7 @@ class ProxiedZooKeeper:
 
     async def heal(self) -> None:
         """Everything passes again. Raises what went wrong in the meantime, too."""
+        self._look_who_came()
         try:
             await self._stop_flapping()
             await self._watchman.check("the proxy had a fault")
