@@ -19,11 +19,13 @@ from kazoo.security import OPEN_ACL_UNSAFE
 
 from pytest_kcontroller.cluster.proxied.passing import Passing
 from pytest_kcontroller.cluster.proxied.probe import Probe
+from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.access import Identity, connect_request, frame, read_frame
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.cluster import Address
 
 MEASURE_S = 0.3
+"""So long it takes; stretched, for a busy machine is slow itself."""
 MOST_BYTES = 900_000
 """ZooKeeper takes a little more in one piece (jute.maxbuffer)."""
 MOST_KB_PER_S = 10_000
@@ -46,7 +48,7 @@ class Volume:
     @staticmethod
     def size(kb_per_s: int) -> tuple[int, float]:
         """Bytes to send, and the seconds that they take at this rate."""
-        size = min(MOST_BYTES, max(100, round(kb_per_s * 1000 * MEASURE_S)))
+        size = min(MOST_BYTES, max(100, round(kb_per_s * 1000 * scaled(MEASURE_S))))
         return size, size / (kb_per_s * 1000)
 
     async def up_s(self, size: int) -> float:
