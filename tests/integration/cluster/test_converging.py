@@ -13,7 +13,7 @@ from pytest_kcontroller.cluster.capabilities import REPORTS
 from pytest_kcontroller.cluster.contract import ZOOKEEPER, Cluster
 from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.sim.cluster import SimCluster
-from pytest_kcontroller.cluster.timing import unscaled
+from pytest_kcontroller.cluster.timing import scaled, unscaled
 from pytest_kcontroller.model.cluster import Address, Broker
 from pytest_kcontroller.model.history import HistoryEvent, NodeMetadata, ZkTree
 from pytest_kcontroller.runtime.scheduler import Scheduler
@@ -100,8 +100,8 @@ def test_a_watch_that_is_on_its_way_to_the_controller_is_waited_for(on_backend: 
     async def script(cluster: Cluster) -> None:
         controller = await cluster.controller()
         assert controller is not None
-        await cluster.slow(str(controller), ZOOKEEPER, "zk", delay_ms=300)
-        await cluster.wait_until_converged(timeout_s=20)
+        await cluster.slow(str(controller), ZOOKEEPER, "zk", delay_ms=500)
+        await cluster.wait_until_converged(timeout_s=scaled(60))
         ghost = Broker(id=99, address=Address("127.0.0.1", 1), rack=None, epoch=0)
         await cluster.admin.submit(Create(broker_path(99), encode_broker(ghost, 0)))
         await cluster.admin.submit(Delete(broker_path(99)))
@@ -109,12 +109,12 @@ def test_a_watch_that_is_on_its_way_to_the_controller_is_waited_for(on_backend: 
             status = await look(controller)
             assert status is not None
             late.append(status.pending)
-        await cluster.wait_until_converged(timeout_s=20)
+        await cluster.wait_until_converged(timeout_s=scaled(60))
         status = await cluster.capability(REPORTS).caught_up(controller)
         assert status is not None
         late.append(status.pending)
 
-    on_backend(script, session_timeout_ms=6000)
+    on_backend(script, session_timeout_ms=10_000)
     before, on_the_way, after = late
     assert (before, after) == (0, 0)
     assert on_the_way > 0
