@@ -42,7 +42,7 @@ class World:
 
     async def start(self, node: int, **settings: Any) -> NodeProcess:
         process = NodeProcess(
-            NodeSettings(node_id=node, zookeeper=str(self.zookeeper.address), session_timeout_ms=1500, **settings),
+            NodeSettings(node_id=node, zookeeper=str(self.zookeeper.address), session_timeout_ms=3000, **settings),
             self._directory,
             self._directory / f"n{node}",
             lambda *_: None,
