@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from pages import ROOT
 
+from pytest_kcontroller.cluster.timing import scaled
+
 TOO_WIDE = """() => [...document.querySelectorAll('.md-typeset table')].filter(
     table => table.scrollWidth > table.closest('.md-typeset__table, article').clientWidth + 2
       || table.getBoundingClientRect().right > innerWidth + 2
@@ -23,7 +25,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("site")
     build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(out)]
     done = subprocess.run(
-        build, cwd=ROOT, capture_output=True, text=True, timeout=300, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+        build,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=scaled(300),
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
     )
     assert done.returncode == 0, done.stderr
     return out
@@ -36,7 +43,7 @@ def test_search_works_from_a_folder_and_asks_nobody_else(site: Path, browser: An
     page.goto((site / "index.html").as_uri())
     page.click(".md-search__input")
     page.keyboard.type("session_expiry")
-    page.wait_for_selector(".md-search-result__item a[href*='faults.html']", state="attached", timeout=60_000)
+    page.wait_for_selector(".md-search-result__item a[href*='faults.html']", state="attached", timeout=scaled(60_000))
     page.close()
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
 

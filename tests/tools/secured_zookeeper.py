@@ -7,6 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.embedded import EmbeddedZooKeeper
 from pytest_kcontroller.model.cluster import Address
 
@@ -39,7 +40,7 @@ def _pair(directory: Path, name: str, *more: str) -> tuple[Path, Path]:
     cert, key = directory / f"{name}.pem", directory / f"{name}.key"
     files = ("-out", str(cert), "-keyout", str(key))
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={name}"]
-    subprocess.run([*command, *files, *more], check=True, capture_output=True, timeout=60)
+    subprocess.run([*command, *files, *more], check=True, capture_output=True, timeout=scaled(60))
     return cert, key
 
 

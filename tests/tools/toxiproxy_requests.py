@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from pytest_kcontroller.cluster.timing import scaled
 from tests.tools.toxiproxy_servers import Server, real
 
 RECORDED = Path(__file__).parents[1] / "data" / "toxiproxy_answers.json"
@@ -168,7 +169,7 @@ def play(server: Server, requests: Sequence[Request]) -> list[list[Any]]:
         for name, port in ports.items():
             text = text and text.replace(f"<{name}>", f"127.0.0.1:{port}").replace(f"<{name}:port>", port)
         data = None if text is None else text.encode()
-        answer = server.http.request(method, f"http://{server.host}:{server.port}{path}", data=data, timeout=30)
+        answer = server.http.request(method, f"http://{server.host}:{server.port}{path}", data=data, timeout=scaled(30))
         for name, port in re.findall(r'"name":"(\w+)","listen":"[^"]*:(\d{4,5})"', answer.text):
             ports.setdefault(name, port)
         headers = [answer.headers.get(name, "") for name in HEADERS]

@@ -72,7 +72,9 @@ def versions() -> dict[str, str]:
 
 def version_of(binary: str) -> str:
     try:
-        done = subprocess.run([binary, "-version"], capture_output=True, text=True, timeout=VERSION_S, check=False)
+        done = subprocess.run(
+            [binary, "-version"], capture_output=True, text=True, timeout=scaled(VERSION_S), check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
         return "which does not run"
     found = re.search(r"\d+\.\d+\.\d+", done.stdout + done.stderr)

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
+from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.history import ProgramEnded, ProgramSaid, encoded, line_of
 from pytest_kcontroller.model.text import printable, whole_number
@@ -69,7 +70,7 @@ class Output:
         if (stream := self._streams.get(name)) is None:
             return
         loop = asyncio.get_running_loop()
-        stream.ended, ends = True, loop.time() + SETTLE_S
+        stream.ended, ends = True, loop.time() + scaled(SETTLE_S)
         # Looked at again and again: a thread tells no loop.
         while not stream.closed and (loop.time() < ends or (self._thread.is_alive() and not stream.whole)):  # noqa: ASYNC110
             await asyncio.sleep(POLL_S)

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
 from pytest_kcontroller.cluster.contract import Cluster
+from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.model.cluster import Address, TopicPartition
 from pytest_kcontroller.runtime.ports import Transport
 from pytest_kcontroller.stubs.broker import StubBroker
@@ -146,7 +147,7 @@ class Scene:
 
     async def depose(self) -> None:
         await self.zk(Delete(CONTROLLER))
-        await self.ground.cluster.wait_for_controller(timeout_s=20)
+        await self.ground.cluster.wait_for_controller(timeout_s=scaled(20))
 
     @asynccontextmanager
     async def without_controller(self) -> AsyncIterator[None]:
@@ -163,13 +164,13 @@ class Scene:
         node = decode_controller((await self.node(CONTROLLER)).data)
         await cluster.kill(node)
         await self.zk(Delete(CONTROLLER))
-        await cluster.wait_for_controller(timeout_s=20)
+        await cluster.wait_for_controller(timeout_s=scaled(20))
         await self.ground.end_session(node)
 
         async def registered() -> str | None:
             return "it is" if await cluster.broker_owner(node) else None
 
-        await cluster.wait_until(f"node {node} is not registered any more", registered, timeout_s=30)
+        await cluster.wait_until(f"node {node} is not registered any more", registered, timeout_s=scaled(30))
         await self.settle()
         await cluster.restart(node)
 

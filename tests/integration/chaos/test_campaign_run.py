@@ -39,7 +39,7 @@ def verdicts(run: Path) -> dict[str, Any]:
 def fencing(run: Path) -> str:
     root = CAMPAIGNS.parents[1]
     command = [sys.executable, "-m", "tests.tools.zklog", "--fencing", str(run)]
-    return subprocess.run(command, capture_output=True, text=True, check=True, cwd=root, timeout=60).stdout
+    return subprocess.run(command, capture_output=True, text=True, check=True, cwd=root, timeout=scaled(60)).stdout
 
 
 def test_smoke_holds_and_every_fault_was_seen(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from kcontroller_chaos.history.rundir import RunDirectory
 from pytest_kcontroller.cluster.capabilities import REPORTS, Capability
 from pytest_kcontroller.cluster.contract import Cluster
 from pytest_kcontroller.cluster.observed import ClusterSettings
+from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.runtime.real import RunStart
 
 LIMIT_S = 60
@@ -40,14 +41,14 @@ class OnBackend:
         )
 
         async def work(run: Run) -> None:
-            await run.cluster.wait_until_converged(timeout_s=LIMIT_S)
+            await run.cluster.wait_until_converged(timeout_s=scaled(LIMIT_S))
             await script(run.cluster)
 
         wanted_ms = settings.pop("session_timeout_ms", 1000)
         if REPORTS in self.backend.lacks:
             wanted_ms = max(wanted_ms, JVM_SESSION_MS)
         made = ClusterSettings(nodes=2, session_timeout_ms=wanted_ms, zookeeper_image=self.zookeeper_image, **settings)
-        asyncio.run(module.play(made, directory, work, RUN_S))
+        asyncio.run(module.play(made, directory, work, scaled(RUN_S)))
 
 
 def not_in_containers(needed: Iterable[Capability[object]] = ()) -> pytest.MarkDecorator:

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_kcontroller.cluster.capabilities import OPTIONAL, REPORTS
 from pytest_kcontroller.cluster.contract import ZOOKEEPER, Cluster, NodeSession
+from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure, NotOnThisBackend
 from tests.integration.cluster.conftest import not_in_containers
 
@@ -23,7 +24,7 @@ async def changes(cluster: Cluster, node: int, what: Callable[[NodeSession | Non
         found = cluster.session(node)
         return None if what(found) else f"its session is {found}"
 
-    await cluster.wait_until(f"the session of node {node} changes", check, timeout_s=LIMIT_S)
+    await cluster.wait_until(f"the session of node {node} changes", check, timeout_s=scaled(LIMIT_S))
     return cluster.session(node)
 
 

@@ -14,6 +14,7 @@ import pytest
 from kcontroller_chaos.faults.disk_full import DiskFull
 from pytest_kcontroller.broker.log_dir import CHECKPOINT
 from pytest_kcontroller.cluster.capabilities import DISKS
+from pytest_kcontroller.cluster.timing import scaled
 from tests.tools.nothing_done import seen_where_nothing_is_done
 
 OFTEN = {"replica.high.watermark.checkpoint.interval.ms": 200}
@@ -28,7 +29,7 @@ def test_disks(kcluster, chaos):
         async def check():
             return None if enough() else str(dict(disks.files(1)))
 
-        kcluster.backend.driver.call(run.cluster.wait_until(what, check, timeout_s=30))
+        kcluster.backend.driver.call(run.cluster.wait_until(what, check, timeout_s=scaled(30)))
 
     kcluster.create_topic("orders", partitions=1, replication_factor=2)
     kcluster.wait_until_converged()

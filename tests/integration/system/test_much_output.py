@@ -14,6 +14,7 @@ from kcontroller_chaos.play.runner import Options, run_once
 from kcontroller_chaos.znode_invariants import one_owner
 from pytest_kcontroller import KSystems
 from pytest_kcontroller.cluster.system import output
+from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.fixtures.kcluster import InvariantError
 
 BURST = """
@@ -40,7 +41,7 @@ def test_what_was_said_behind_a_burst_is_judged(kc_system: KSystems) -> None:
             done.set()
 
     system.zk.create("/go")
-    assert done.wait(60)
+    assert done.wait(scaled(60))
     with pytest.raises(InvariantError, match=r"one-believer\(/my/lock\)"):
         system.check(one_owner("/my/lock"))
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.runtime.ports import ConnectionClosedError, Stream
 from pytest_kcontroller.runtime.real import SocketTransport
@@ -50,11 +51,11 @@ def with_server(handlers: dict[int, Handler], body: Body) -> None:
 
         listening = await transport.listen(LOOPBACK, accept)
         try:
-            async with within(20):
+            async with within(scaled(20)):
                 await body(transport, listening.address, refused)
         finally:
             await listening.close()
-        async with within(20):
+        async with within(scaled(20)):
             while serving:  # noqa: ASYNC110 - it is a list, and only for a few turns
                 await asyncio.sleep(0)
         for _ in range(5):  # turns of the loop in which sockets that were closed are let go

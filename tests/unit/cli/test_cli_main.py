@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from pytest_kcontroller import cli
+from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure, UsageError
 
 SMOKE = str(Path(__file__).parents[3] / "chaos/campaigns/smoke.toml")
@@ -78,7 +79,9 @@ def test_help_names_the_commands_and_imports_nothing_heavy() -> None:
         "heavy = ('asyncio', 'kazoo', 'kafka', 'docker', 'psutil', 'pyspark', 'pytest')\n"
         "print([name for name in heavy if name in sys.modules])\n"
     )
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=scaled(60)
+    )
     assert "run one node in the foreground" in ended.stdout
     assert ended.stdout.splitlines()[-1] == "[]"
 
