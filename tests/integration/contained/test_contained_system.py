@@ -30,7 +30,7 @@ from tests.integration.system.test_system_campaign import ELECT, believed_by_bot
 FILE = """\
 [campaign]
 name = "imaged"
-duration_s = 8
+duration_s = 16
 
 [cluster]
 nodes = 2
@@ -47,7 +47,7 @@ id = "frozen"
 kind = "pause"
 target = "owner-of:/my/leader"
 at_s = 0.5
-duration_s = 3
+duration_s = 5
 
 [[faults]]
 id = "apart"

@@ -15,7 +15,7 @@ ELECT = Path(__file__).parents[2] / "data" / "programs" / "elect.py"
 FILE = f"""\
 [campaign]
 name = "mine"
-duration_s = 14
+duration_s = 20
 
 [cluster]
 nodes = 2
@@ -30,7 +30,7 @@ id = "frozen"
 kind = "pause"
 target = "owner-of:/my/leader"
 at_s = 0.5
-duration_s = 3
+duration_s = 5
 
 [[faults]]
 id = "apart"
@@ -105,7 +105,7 @@ def test_a_program_that_is_never_ready_again_is_violated_and_no_environment_fail
     head, _, faults = FILE.partition('id = "frozen"')
     assert faults
     kill = 'kind = "kill"\ntarget = "node:0"\nat_s = 0.1\nduration_s = 0.1\n'
-    text = f"{head}{kill}".replace("duration_s = 14", "duration_s = 1").replace("{session_timeout_ms}", "{dir}")
+    text = f"{head}{kill}".replace("duration_s = 20", "duration_s = 1").replace("{session_timeout_ms}", "{dir}")
     text = text.replace(str(ELECT), str(tmp_path / "once.py")).replace("\n\n[[faults]]", "\nready_s = 5\n\n[[faults]]")
     (tmp_path / "mine.toml").write_text(text)
     done = campaign(tmp_path / "mine.toml", out=tmp_path / "runs")
@@ -132,7 +132,7 @@ def test_a_program_that_ends_by_itself_is_shown_with_its_last_words(tmp_path: Pa
     head, _, faults = FILE.partition('id = "frozen"')
     assert faults
     expiry = 'kind = "session_expiry"\nmode = "server"\ntarget = "node:0"\nat_s = 0.1\n'
-    text = f"{head}{expiry}".replace("duration_s = 14", "duration_s = 1").replace(str(ELECT), "mortal.py")
+    text = f"{head}{expiry}".replace("duration_s = 20", "duration_s = 1").replace(str(ELECT), "mortal.py")
     (tmp_path / "mine.toml").write_text(text.replace("\n\n[[faults]]", f'\ndirectory = "{tmp_path}"\n\n[[faults]]'))
     done = campaign(tmp_path / "mine.toml", out=tmp_path / "runs")
     assert done.returncode == 1, done.stdout + done.stderr
