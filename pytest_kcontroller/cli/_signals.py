@@ -8,8 +8,11 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from pytest_kcontroller.runtime.starvation import on_core_s, starved_s
 
 if TYPE_CHECKING:
     import asyncio  # `--help` does without
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 DEAF_S = 0.7
-"""A loop that has not taken notice of a signal by then is held up by somebody's code."""
+"""A loop that has not taken notice of a signal by then, and could run, is held up by somebody's code."""
 NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -74,9 +77,7 @@ class _Stop:
             raise KeyboardInterrupt
         self._taken = False
         self._loop.call_soon_threadsafe(self._take)
-        watch = threading.Timer(DEAF_S, self._free)
-        watch.daemon = True
-        watch.start()
+        threading.Thread(target=self._free, name="watch over a signal", daemon=True).start()
 
     def _take(self) -> None:
         self._taken = True
@@ -87,9 +88,18 @@ class _Stop:
 
     def _free(self) -> None:
         """In a thread of its own: a further signal lets the handler raise, out of a sleep too."""
-        if not self._taken:
+        from pytest_kcontroller.runtime.foreign import parts
+
+        kernels = Path(f"/proc/self/task/{os.getpid()}")  # of the main thread: a fork knows it by no other number
+        waits = parts(DEAF_S, lambda: starved_s(kernels), lambda: on_core_s(kernels))
+        if all(self._not_taken_after(part_s) for part_s in waits):
             self._deaf = True
             os.kill(os.getpid(), signal.SIGINT)
+
+    def _not_taken_after(self, seconds: float) -> bool:
+        """`_taken` is no event: a second signal may come while the first sets it, and would wait for itself."""
+        threading.Event().wait(seconds)
+        return not self._taken
 
 
 @contextlib.contextmanager
