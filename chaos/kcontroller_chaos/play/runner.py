@@ -164,16 +164,17 @@ async def run_once(campaign: Campaign, seed: int, options: Options, schedule: Sc
         directory.end(start.wall_ns + clock.now_us() * 1000, details["overall"])
         return details
 
+    patience_s = stretched(JUDGE_S)
     try:
         await backend.play(settings, directory, work, stretched(campaign.duration_s + campaign.overtime_s))
     except asyncio.CancelledError:
-        await done_apart(judged, patience_s=JUDGE_S)  # unknown, unless a violation was proven before
+        await done_apart(judged, patience_s=patience_s)  # unknown, unless a violation was proven before
         raise
     except EnvironmentFailure as failed:
-        details = await done_apart(judged, patience_s=JUDGE_S)  # environment, unless a violation was proven before
+        details = await done_apart(judged, patience_s=patience_s)  # environment, unless a violation was proven before
         shown = {} if details["overall"] == ENVIRONMENT else details
         return RunResult(directory.path, details["overall"], clock.now_us() / 1e6, shown, str(failed), options.plugins)
-    details = await done_apart(judged, patience_s=JUDGE_S)
+    details = await done_apart(judged, patience_s=patience_s)
     return RunResult(directory.path, details["overall"], clock.now_us() / 1e6, details, plugins=options.plugins)
 
 
