@@ -61,6 +61,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.exit_status
     except KeyboardInterrupt:
         _say("interrupted")
+        try:
+            sys.stdout.flush()
+        except OSError:
+            leave(sys.stdout)
         return INTERRUPTED
     except BrokenPipeError:
         leave(sys.stdout)

@@ -4,6 +4,7 @@ what it started, and goes."""
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import threading
@@ -32,8 +33,14 @@ async def until_terminated(work: Coroutine[Any, Any, T], heard: Callable[[], obj
     import asyncio
 
     task = asyncio.ensure_future(work)
-    with _handled(_Stop(task, heard)):
-        return await task
+    stop = _Stop(task, heard)
+    with _handled(stop):
+        try:
+            return await task
+        except OSError as gone:
+            if stop.called and gone.errno in (errno.EIO, errno.EPIPE):  # nobody hears any more how it is ended
+                raise asyncio.CancelledError from gone
+            raise
 
 
 def run_until_terminated(work: Coroutine[Any, Any, T]) -> T:
@@ -69,9 +76,10 @@ class _Stop:
     def __init__(self, task: asyncio.Task[Any], heard: Callable[[], object]) -> None:
         self._task, self._heard = task, heard
         self._loop = task.get_loop()
-        self._asked = self._taken = self._deaf = False
+        self.called = self._asked = self._taken = self._deaf = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
+        self.called = True
         if self._deaf:
             self._deaf = False
             raise KeyboardInterrupt

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pty
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -46,3 +49,30 @@ def test_a_mistake_keeps_its_status_when_nobody_reads_what_is_said_of_it() -> No
     ended = subprocess.run(command, stderr=writer, check=False, timeout=scaled(60))
     os.close(writer)
     assert ended.returncode == 2
+
+
+def test_a_closed_terminal_interrupts_a_run(tmp_path: Path) -> None:
+    """Nothing can be said any more, not even that the line of its progress is over."""
+    (tmp_path / "long.toml").write_text(QUIET.replace("duration_s = 1", "duration_s = 20000"))
+    command = [sys.executable, "-c", PROGRAM, "campaign", "run", "long.toml", "--backend", "sim"]
+    ours, its = pty.openpty()
+
+    def take_terminal() -> None:
+        fcntl.ioctl(its, termios.TIOCSCTTY, 0)
+
+    with subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stdin=its,
+        stdout=its,
+        stderr=its,
+        env={**os.environ, "TERM": "xterm"},
+        start_new_session=True,
+        preexec_fn=take_terminal,
+    ) as ran:
+        os.close(its)
+        said = b""
+        while b"[1/1]" not in said:
+            said += os.read(ours, 1000)
+        os.close(ours)
+        assert ran.wait(scaled(60)) == 130
