@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any, Self
 from pytest_kcontroller.cluster.children.processes import SUPERVISOR, VARIABLE, session_directory, session_id
 from pytest_kcontroller.cluster.class_data import ClassData
 from pytest_kcontroller.cluster.java import find_java
-from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure, MissingExtraError
 from pytest_kcontroller.model.text import shown
 
@@ -108,7 +107,7 @@ def spark_session(
                 whole = True
             finally:
                 # A JVM that is to write its classes does so however it is ended: after a failure nobody waits for that.
-                ended = _stop(spark, scaled(END_S + classes.writing_s) if whole or not classes.writing_s else 0.0)
+                ended = _stop(spark, END_S + classes.writing_s if whole or not classes.writing_s else 0.0)
         if ended:
             classes.keep()
 
