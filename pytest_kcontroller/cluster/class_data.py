@@ -17,8 +17,8 @@ from typing import Self
 
 from pytest_kcontroller.cluster.cache import cache_directory, keep_file
 
-WRITE_S = 180.0
-"""So long a JVM may write what it has loaded: those of Spark take some seconds, on a busy machine more than a minute."""
+WRITE_S = 60.0
+"""So long a JVM may write what it has loaded, which takes it a second or two, on a busy machine more."""
 UNUSED_S = 30 * 24 * 3600.0
 """A file that nobody has used for so long is of a Java or of jars that are gone."""
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 END_S = 10.0
+KEEPING_S = 180.0
+"""So long Spark may write what it has loaded: some seconds, on a busy machine more than a minute."""
 """So long we wait at most for a JVM that ends, or is killed."""
 
 KEEPING_PAYS = 5
@@ -107,7 +109,8 @@ def spark_session(
                 whole = True
             finally:
                 # A JVM that is to write its classes does so however it is ended: after a failure nobody waits for that.
-                ended = _stop(spark, END_S + classes.writing_s if whole or not classes.writing_s else 0.0)
+                limit_s = END_S if not classes.writing_s else KEEPING_S if whole else 0.0
+                ended = _stop(spark, limit_s)
         if ended:
             classes.keep()
 

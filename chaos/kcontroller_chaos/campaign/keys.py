@@ -247,7 +247,7 @@ def generator_section(catalogue: Catalogue) -> Section:
                 least=0,
                 most=DAY_S,
             ),
-            Key("max_concurrent", "integer", "so many drawn faults at once", 1, least=1, most=1000),
+            Key("max_concurrent", "integer", "so many drawn faults are planned at once", 1, least=1, most=1000),
             Key("heal_before_end_s", "number", "all are planned to be healed so long before the end", 5, "s", least=0),
             Key(
                 "targets",

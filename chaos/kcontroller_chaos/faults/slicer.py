@@ -14,7 +14,7 @@ from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.model.toxics import SLICER, Stream, Toxic
 
 LOOK_US = 300_000
-"""So long the pauses of a look take at least, we choose how many; stretched, for a busy machine is slow itself."""
+"""So long the pauses of a look take at least: we choose how many. Stretched, since a busy machine is slow itself."""
 SHORTEST_US = 100_000
 """Pauses that together take less show nothing."""
 
