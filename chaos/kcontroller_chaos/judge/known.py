@@ -10,12 +10,13 @@ from kcontroller_chaos.judge.outcome import worst_of
 Entry = dict[str, Any]
 
 
-def mark_known(value: Entry, run: Mapping[str, Any]) -> None:
+def mark_known(value: Entry, run: Mapping[str, Any], missing: str = "") -> None:
     """Completes verdicts.json by what run.json says of known failures, as of the day of the run.
 
     `known` of each violated invariant: why it is known, or empty. `unexpected`: the verdict without the known violations.
     `expected`: why each violation is known, if nothing else is wrong. `lapsed`: entries that would make a violation known if
     their date had not passed. `did_not_come`: those whose faults were applied, and whose invariant was not violated.
+    `missing`: why too little was exercised, or empty; violations that are all known do not hide it.
     """
     today = str(run["started"])[:10]
     listed = list(_in_runs_like_this(run, value))
@@ -25,6 +26,8 @@ def mark_known(value: Entry, run: Mapping[str, Any]) -> None:
         entry["known"] = next((_said(known) for known in valid if known["invariant"] == entry["name"]), "")
     come = [entry["name"] for entry in violated]
     known = [f"{entry['name']}: {entry['known']}" for entry in violated if entry["known"]]
+    if missing and violated and len(known) == len(violated):
+        value["parts"]["invariants"] |= {"verdict": "unknown", "detail": missing}
     value["unexpected"] = worst_of(value, but=[entry["name"] for entry in violated if entry["known"]])
     value["expected"] = known if value["unexpected"] == "held" else []
     value["lapsed"] = [_named(one) for one in listed if one not in valid and one["invariant"] in come]

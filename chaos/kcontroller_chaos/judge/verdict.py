@@ -120,17 +120,8 @@ def verdicts(
     }
     value["overall"] = worst_of(value)
     if run is not None:
-        _mark_known(value, run, missing)
+        mark_known(value, run, missing)
     return value
-
-
-def _mark_known(value: Entry, run: Mapping[str, Any], missing: str) -> None:
-    """See mark_known. Where all violations are known, they do not hide what is `missing`, as to _invariants."""
-    mark_known(value, run)
-    violated = [entry for entry in value["invariants"] if entry["verdict"] == VIOLATED]
-    if missing and violated and all(entry["known"] for entry in violated):
-        value["parts"]["invariants"] |= {"verdict": UNKNOWN, "detail": missing}
-        mark_known(value, run)
 
 
 def _wanted(run: Mapping[str, Any]) -> list[list[str]]:
