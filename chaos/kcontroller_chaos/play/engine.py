@@ -29,7 +29,7 @@ from kcontroller_chaos.znode_invariants import ZnodeInvariant
 from pytest_kcontroller.cluster.capabilities import BROKERS, CRASH_POINTS
 from pytest_kcontroller.cluster.contract import Cluster
 from pytest_kcontroller.cluster.timing import scaled
-from pytest_kcontroller.errors import EnvironmentFailure, KControllerError, UsageError
+from pytest_kcontroller.errors import EnvironmentFailure, KControllerError, UsageError, WaitTimeoutError
 from pytest_kcontroller.model.assignment import AssignmentError
 from pytest_kcontroller.model.history import (
     AdminFail,
@@ -87,6 +87,7 @@ class Engine:
         self.record(RunStarted())
         async with Nursery() as tasks:
             tasks.start(self.feed.follow(), name="feed")
+            await self._acquaint()
             for topic in schedule.topics:
                 await self._create_first(topic)
             await self.converge()
@@ -331,6 +332,11 @@ class Engine:
                 continue
             if event["t_us"] < first_end_us.get(nodes.get(event["session"]), event["t_us"] + 1):
                 self.record(HostOverload(session=event["session"], zxid=event["zxid"]))
+
+    async def _acquaint(self) -> None:
+        """The campaign's topics are made once the controller knows all nodes: who leads them is then the same each time."""
+        with suppress(WaitTimeoutError):  # of one that cannot, the invariants judge what comes of it
+            await self.cluster.wait_until_known(timeout_s=scaled(CONVERGE_S))
 
     async def converge(self) -> str | None:
         """Waits for it, within limits; gives the reason why not."""
