@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +26,8 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 KEPT = str(cache_directory() or "")
+played = pytest.StashKey[set[Path]]()
+"""The test files of this part."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -33,15 +36,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    files_of(config.getoption("--part"), ())  # refuses another one before anything is collected
+    config.stash[played] = files_of(config.getoption("--part"), Path(__file__).parent.rglob("test_*.py"))
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    files = files_of(config.getoption("--part"), (item.path for item in items))
-    if others := [item for item in items if item.path not in files]:
-        config.hook.pytest_deselected(items=others)
-        items[:] = [item for item in items if item.path in files]
+def pytest_report_header(config: pytest.Config) -> str | None:
+    part = config.getoption("--part")
+    return None if part == "1/1" else f"part {part}: {len(config.stash[played])} files"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """To read a file is a good part of what a test of it costs: those of another part are not read."""
+    return (collection_path.name.startswith("test_") and collection_path not in config.stash[played]) or None
 
 
 @pytest.fixture

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 END_S = 10.0
+"""So long we wait at most for a JVM that ends, or is killed."""
 KEEPING_S = 180.0
 """So long Spark may write what it has loaded: some seconds, on a busy machine more than a minute."""
-"""So long we wait at most for a JVM that ends, or is killed."""
 
 KEEPING_PAYS = 5
 """To write the classes costs as much as they save so many reports."""
