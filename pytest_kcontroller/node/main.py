@@ -58,8 +58,6 @@ from pytest_kcontroller.zookeeper.store import Store
 from pytest_kcontroller.zookeeper.znodes import CONTROLLER, LOG_DIR_EVENT, encode_log_dir_event
 
 CONTROL_PLANE, CLIENT_PLANE = "control", "client"
-CLOSE_S = 2.0
-"""How long a node that ends waits for ZooKeeper to close its session, before it leaves that to the timeout."""
 
 
 class Node:
@@ -321,13 +319,8 @@ class Node:
         )
 
     async def _close(self) -> None:
-        if self._session is None:
-            return
-        try:
-            async with within(CLOSE_S):
-                await self._session.close()
-        except TimeoutError:
-            return
+        if self._session is not None:
+            await self._session.close()
 
     def close_session(self) -> None:
         """In the background, as a client that is stopped does; the node opens another one."""

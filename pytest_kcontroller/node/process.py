@@ -212,4 +212,9 @@ def _connector(settings: NodeSettings) -> KazooConnector:
     servers, slash, chroot = settings.zookeeper.partition("/")
     if (link := settings.link("zookeeper", "zk")) is not None:
         servers = str(link)
-    return KazooConnector(servers + slash + chroot, timeout_ms=settings.session_timeout_ms, makes_chroot=True)
+    return KazooConnector(
+        servers + slash + chroot,
+        timeout_ms=settings.session_timeout_ms,
+        makes_chroot=True,
+        close_grace_s=settings.close_grace_s,
+    )

@@ -14,6 +14,7 @@ from pytest_kcontroller.model.cluster import MOST_LOG_DIRS, Address
 from pytest_kcontroller.model.kafka_config import find_wrong
 from pytest_kcontroller.runtime.foreign import LIMIT_S
 from pytest_kcontroller.zookeeper.connect_string import ConnectString
+from pytest_kcontroller.zookeeper.session import CLOSE_GRACE_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,8 @@ class NodeSettings:
     """Modules to load besides installed plugins, by import name."""
     plugin_limit_s: float = LIMIT_S
     """So long a plugin may take for the answers of one batch, in real time."""
+    close_grace_s: float = CLOSE_GRACE_S
+    """So long ZooKeeper may take to close the session of a node that ends."""
     mutant: str | None = None
     kafka_compat: tuple[str, ...] = ()
     """Mutants that are Kafka 3.9's own behaviour."""
@@ -67,7 +70,10 @@ class NodeSettings:
             ("listen", _host_port(self.listen), "HOST:PORT"),
             ("advertise", self.advertise is None or _host_port(self.advertise), "HOST:PORT"),
             ("selectors", isinstance(self.selectors, Mapping), "a table: reason -> name"),
-            ("plugin_limit_s", _seconds(self.plugin_limit_s), "a number of seconds above 0"),
+            *(
+                (key, _seconds(getattr(self, key)), "a number of seconds above 0")
+                for key in ("plugin_limit_s", "close_grace_s")
+            ),
             ("config", isinstance(self.config, Mapping), "a table"),
             ("links", _links(self.links), 'a table: "<target>/<plane>" -> HOST:PORT'),
             *((key, _texts(getattr(self, key)), "a list of names") for key in ("plugins", "kafka_compat")),

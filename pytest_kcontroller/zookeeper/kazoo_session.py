@@ -38,9 +38,6 @@ from pytest_kcontroller.zookeeper.kazoo_codec import decode_answer, encode_reque
 from pytest_kcontroller.zookeeper.request_size import MAX_REQUEST_BYTES, path_of, size_of
 from pytest_kcontroller.zookeeper.session import SessionState, StateEvent, WatchEvent, WatchKind
 
-CLOSE_GRACE_S = 1.0
-"""A closing session that gets no answer (a cut link, a paused server) is given up after this; ZooKeeper expires it later."""
-
 _log = logging.getLogger(__name__)
 logging.getLogger("kazoo").addHandler(logging.NullHandler())  # else Python prints each of its warnings to stderr
 
@@ -53,17 +50,21 @@ _KINDS = {
 
 
 class KazooConnector:
-    """Opens sessions at `hosts` (HOST:PORT[,HOST:PORT][/chroot]), asking for `timeout_ms`; `makes_chroot`: if need be."""
+    """Opens sessions at `hosts` (HOST:PORT[,HOST:PORT][/chroot]), asking for `timeout_ms`; `makes_chroot`: if need be.
+    `close_grace_s`: for that of CLOSE_GRACE_S."""
 
-    def __init__(self, hosts: str, *, timeout_ms: int, makes_chroot: bool = False) -> None:
+    def __init__(
+        self, hosts: str, *, timeout_ms: int, makes_chroot: bool = False, close_grace_s: float = port.CLOSE_GRACE_S
+    ) -> None:
         self._hosts, self._timeout_ms, self._makes_chroot = hosts, timeout_ms, makes_chroot
+        self._close_grace_s = close_grace_s
 
     async def open(self, listener: port.Listener) -> KazooSession:
         """See ZkConnector. `listener` gets no event for the connection that this call waits for."""
         if self._makes_chroot:
             await self._make_chroot()
             self._makes_chroot = False
-        session = KazooSession(self._hosts, self._timeout_ms, listener)
+        session = KazooSession(self._hosts, self._timeout_ms, self._close_grace_s, listener)
         try:
             await session.connected()
         except BaseException:
@@ -76,7 +77,7 @@ class KazooConnector:
         where = ConnectString.parse(self._hosts)
         if not where.chroot:
             return
-        session = KazooSession(where.hosts, self._timeout_ms, _ignore)
+        session = KazooSession(where.hosts, self._timeout_ms, self._close_grace_s, _ignore)
         try:
             await session.connected()
             for path in where.prefixes:
@@ -98,9 +99,9 @@ def _ignore(event: port.SessionEvent) -> None:
 class KazooSession:
     """See ZkSession."""
 
-    def __init__(self, hosts: str, timeout_ms: int, listener: port.Listener) -> None:
+    def __init__(self, hosts: str, timeout_ms: int, close_grace_s: float, listener: port.Listener) -> None:
         self._loop = asyncio.get_running_loop()
-        self._listener = listener
+        self._close_grace_s, self._listener = close_grace_s, listener
         self._state: SessionState | None = None
         self._closing = False
         self._give_up: asyncio.TimerHandle | None = None
@@ -163,7 +164,7 @@ class KazooSession:
         return future
 
     async def close(self) -> None:
-        """See ZkSession. Without an answer, CLOSED comes after CLOSE_GRACE_S and ZooKeeper expires the session later."""
+        """See ZkSession."""
         self.abandon()
         await asyncio.shield(self._ended)
 
@@ -181,7 +182,7 @@ class KazooSession:
         self._client._queue.append((jute.CloseInstance, None))
         self._connection.wake()
         if not self._ended.done():
-            self._give_up = self._loop.call_later(CLOSE_GRACE_S, self._hang_up)
+            self._give_up = self._loop.call_later(self._close_grace_s, self._hang_up)
 
     def _hang_up(self) -> None:
         """The reading thread may still wait for a host that does not answer; nothing that it says counts any more."""

@@ -244,6 +244,10 @@ SessionEvent = WatchEvent | StateEvent
 Listener = Callable[[SessionEvent], None]
 
 
+CLOSE_GRACE_S = 1.0
+"""A closing session that gets no answer (a cut link, a paused server) is given up after this; ZooKeeper expires it later."""
+
+
 class ZkSession(Protocol):
     """One session."""
 
@@ -275,7 +279,8 @@ class ZkSession(Protocol):
         ...
 
     async def close(self) -> None:
-        """Closes the session in ZooKeeper (its ephemerals go at once); the listener gets CLOSED. Idempotent."""
+        """Closes the session in ZooKeeper (its ephemerals go at once); the listener gets CLOSED. Idempotent. Without an
+        answer CLOSED comes after CLOSE_GRACE_S."""
         ...
 
     def abandon(self) -> None:

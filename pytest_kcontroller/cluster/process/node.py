@@ -360,7 +360,12 @@ class NodeProcess(SupervisedNode):
     ) -> None:
         start_s = START_S + settings.session_timeout_ms / 1000
         super().__init__(settings.node_id, run, work, exited, start_s=start_s, cleanup=cleanup)
-        self._settings = replace(settings, directory=str(self._directory), control=str(work / "control"))
+        self._settings = replace(
+            settings,
+            directory=str(self._directory),
+            control=str(work / "control"),
+            close_grace_s=scaled(settings.close_grace_s),
+        )
 
     @property
     def data(self) -> Path:

@@ -15,6 +15,7 @@ from pytest_kcontroller.sim.zookeeper.link import Connection, Pipe, ZkLink
 from pytest_kcontroller.sim.zookeeper.server import SimZooKeeper
 from pytest_kcontroller.zookeeper.request_size import MAX_REQUEST_BYTES, path_of, size_of
 from pytest_kcontroller.zookeeper.session import (
+    CLOSE_GRACE_S,
     ConnectionLossError,
     Listener,
     Request,
@@ -29,8 +30,6 @@ from pytest_kcontroller.zookeeper.session import (
 
 RETRY_US = (50_000, 200_000)
 """Between two attempts to connect, drawn."""
-CLOSE_GRACE_US = 1_000_000
-"""A closing session that gets no answer is given up after this; ZooKeeper expires it later."""
 
 _ENDED = (SessionState.EXPIRED, SessionState.CLOSED)
 
@@ -120,7 +119,7 @@ class SimSession:
         self.connection.send(request, self._xid)
 
     async def close(self) -> None:
-        """See ZkSession. Without an answer, CLOSED comes after CLOSE_GRACE_US and ZooKeeper expires the session later."""
+        """See ZkSession."""
         self.abandon()
         await asyncio.shield(self._end)
 
@@ -143,7 +142,7 @@ class SimSession:
             return
         if self._ready:
             self._send(None)
-            self._loop.call_at((self._now.now_us + CLOSE_GRACE_US) / 1e6, self._give_up)
+            self._loop.call_at((self._now.now_us + round(CLOSE_GRACE_S * 1e6)) / 1e6, self._give_up)
         else:
             self._give_up()
 

@@ -17,8 +17,9 @@ from pytest_kcontroller.cluster.zookeeper.end_session import close_session
 from pytest_kcontroller.fixtures.zookeeper import TestZooKeeper
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.runtime.timeouts import within
-from pytest_kcontroller.zookeeper.kazoo_session import CLOSE_GRACE_S, KazooConnector, KazooSession
+from pytest_kcontroller.zookeeper.kazoo_session import KazooConnector, KazooSession
 from pytest_kcontroller.zookeeper.session import (
+    CLOSE_GRACE_S,
     BadVersionError,
     Check,
     Children,
