@@ -60,8 +60,12 @@ class Passing:
         """Whether with a session or without."""
         return self._open.get(member, 0)
 
+    def reach(self, end: Address) -> None:
+        """A connection to ZooKeeper has this end here: a relay's, or one that we end a session on."""
+        self._ends.add(end)
+
     def came_from(self, end: Address) -> bool | None:
-        """Whether a connection of a relay to ZooKeeper has, or had, this end here; None: it is translated on the way, as to
+        """Whether one of these connections has, or had, this end; None: it is translated on the way, as to
         containers, so that nobody can tell."""
         if end in self._ends:
             return True
@@ -129,9 +133,6 @@ class _Connection(Witness):
         self._session: Passed | None = None
         passing.connections += 1
         passing._opened(member, +1)
-
-    def reach(self, end: Address) -> None:
-        self._passing._ends.add(end)
 
     def ask(self, data: bytes) -> None:
         if (session_id := self._question.hear(data)) is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Collection
+from dataclasses import replace
 from functools import partial
 from typing import Literal, Self
 
@@ -54,6 +55,8 @@ class ProxiedZooKeeper:
         self, access: Access, view: ServerView, passing: Passing, proxies: Proxies, watchman: Watchman
     ) -> None:
         self.view, self.passing, self._access = view, passing, access
+        self._known = replace(access, opened=passing.reach)
+        """What we connect to ZooKeeper with in a program's session is none that goes round the proxies."""
         self._proxies, self._watchman = proxies, watchman
         self._scratch = f"{watchman.below or '/kc'}-rate"
         """A znode beside the test's own, or among them, while a rate is measured."""
@@ -88,7 +91,7 @@ class ProxiedZooKeeper:
         made = cls(place.access, view, passing, proxies, Watchman(passing, view, below, addresses, bystanders))
         try:
             for server in place.members:
-                relay = Relay(server, partial(passing.witness, server), access=place.access)
+                relay = Relay(server, partial(passing.witness, server), access=made._known)
                 made._relays.append(relay)
                 behind = await relay.start()
                 addresses.append(await proxies.add(behind))
@@ -267,11 +270,11 @@ class ProxiedZooKeeper:
     async def _close(self, session: Passed) -> None:
         server, limit_s = await serving(self.view.members, access=self._access), scaled(EXPIRE_S)
         who = session.session_id, session.password
-        await close_session(server, *who, timeout_s=limit_s, access=self._access)
+        await close_session(server, *who, timeout_s=limit_s, access=self._known)
         try:
             await self._until_gone(session, limit_s)
         except WordNotAllowedError:
-            if await resumes(server, *who, timeout_s=limit_s, access=self._access):
+            if await resumes(server, *who, timeout_s=limit_s, access=self._known):
                 what = f"session {session.session_id:#x} was closed, and can be resumed all the same"
                 raise EnvironmentFailure(what, where=str(server)) from None
 

@@ -7,6 +7,7 @@ import contextlib
 import importlib
 import importlib.util
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -87,14 +88,18 @@ async def _request(streams: Streams, xid: int, request: Auth | SASL) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """`tls` None: without."""
+    """`tls` None: without. `opened` is told our end of each connection."""
 
     tls: ssl.SSLContext | None = None
     identity: Identity | None = None
+    opened: Callable[[Address], None] | None = None
 
     async def open(self, server: Address) -> Streams:
         """Raises OSError: no connection is made, or one of the two does not accept the other's TLS (ssl.SSLError)."""
-        return await asyncio.open_connection(server.host, server.port, ssl=self.tls)
+        reader, writer = await asyncio.open_connection(server.host, server.port, ssl=self.tls)
+        if self.opened is not None:
+            self.opened(Address(*writer.get_extra_info("sockname")[:2]))
+        return reader, writer
 
     @property
     def kazoo(self) -> dict[str, Any]:

@@ -18,9 +18,6 @@ LOOPBACK = "127.0.0.1"
 class Witness:
     """Of one connection. This one takes no notice."""
 
-    def reach(self, end: Address) -> None:
-        """The connection to ZooKeeper is there; this is our end of it."""
-
     def ask(self, data: bytes) -> None:
         """The client says this; ZooKeeper has not got it yet."""
 
@@ -98,7 +95,6 @@ class Relay:
                 far_reader, far_writer = await self._access.open(self._target)
             except OSError:
                 return
-            witness.reach(Address(*far_writer.get_extra_info("sockname")[:2]))
             ends = [
                 asyncio.ensure_future(self._pump(reader, far_writer, witness, witness.ask)),
                 asyncio.ensure_future(self._pump(far_reader, writer, witness, witness.hear)),
