@@ -46,7 +46,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """To read a file is a good part of what a test of it costs: those of another part are not read."""
-    return (collection_path.name.startswith("test_") and collection_path not in config.stash[played]) or None
+    return (collection_path.match("test_*.py") and collection_path not in config.stash[played]) or None
 
 
 @pytest.fixture

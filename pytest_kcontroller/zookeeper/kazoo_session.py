@@ -219,11 +219,13 @@ class KazooSession:
     def _conclude(self) -> None:
         if self._give_up is not None:
             self._give_up.cancel()
-        self._change(SessionState.CLOSED)
-        for number in list(self._outstanding):
-            self._outstanding[number].fail(port.SessionExpiredError())
-        if not self._ended.done():
-            self._ended.set_result(None)
+        try:
+            self._change(SessionState.CLOSED)
+        finally:  # the listener may raise, and somebody waits
+            for number in list(self._outstanding):
+                self._outstanding[number].fail(port.SessionExpiredError())
+            if not self._ended.done():
+                self._ended.set_result(None)
 
     # --- what the reading thread posts
 

@@ -14,24 +14,24 @@ sys.path.insert(0, str(Path(__file__).parent))  # pages.py
 
 from pages import Block
 
+from tests.tools.kafka_python import LEFT_SOCKETS
 from tests.tools.programs import run_kcontroller, run_pytest
 
 Project = Callable[..., "DocsProject"]
 
-KAFKA_PYTHON = """
+KAFKA_PYTHON = f"""
 
 import gc as _gc
 
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+pytestmark = pytest.mark.filterwarnings("{LEFT_SOCKETS}")
 
 
 @pytest.fixture(autouse=True)
-def _sockets_of_kafka_python():
+def _left_sockets():
     yield
     _gc.collect()
 """
-"""For a page that uses kafka-python. Its 3.0.12 leaves a socket unclosed now and then, if the client is closed while it
-connects: it cancels the task that would close it. That is found here, and not in some other page's test."""
+"""For a page that uses kafka-python: what that leaves is found there, and not in another page's test."""
 
 
 class DocsProject:
@@ -80,7 +80,7 @@ def _module(blocks: list[Block]) -> str:
     for block in blocks:
         lines += [""] * (block.line - 1 - len(lines))
         lines += block.text.splitlines()
-    uses_kafka_python = any("from kafka import" in line for line in lines)
+    uses_kafka_python = any(line.startswith(("import kafka", "from kafka")) for line in lines)
     return "\n".join(lines) + (KAFKA_PYTHON if uses_kafka_python else "\n")
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import configparser
+import re
 from pathlib import Path
 
 import pytest
 
 from tests.tools.parts import files_of
 
+ROOT = Path(__file__).parents[2]
 FILES = [Path(f"tests/{folder}/test_{name}.py") for folder in ("unit", "docs") for name in "abcde"]
 
 
@@ -21,6 +24,17 @@ def test_each_file_is_in_one_part(parts: int) -> None:
 def test_another_part_is_refused(wrong: str) -> None:
     with pytest.raises(pytest.UsageError, match="--part"):
         files_of(wrong, FILES)
+
+
+def test_both_halves_together_are_what_a_person_plays() -> None:
+    """`tests` is `py` without the types."""
+    tox = configparser.ConfigParser()
+    tox.read(ROOT / "tox.ini")
+    halves = re.findall(r"\bTOXENV=(\S+)\)", (ROOT / ".ci/run").read_text())
+    assert len(halves) == 2
+    played = [*halves[0].split(","), *halves[1].split(",")]
+    played.remove("tests")
+    assert sorted(played) == sorted(tox["tox"]["env_list"].replace(" ", "").split(","))
 
 
 def test_the_rest_is_not_read(

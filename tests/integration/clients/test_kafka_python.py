@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import shutil
 import subprocess
@@ -11,12 +12,27 @@ import pytest
 
 from pytest_kcontroller import KCluster
 from pytest_kcontroller.cluster.timing import scaled
-from tests.tools.kafka_python import AdminClient, ConfigResource, NewPartitions, NewTopic, TopicPartition, admin_client
+from tests.tools.kafka_python import (
+    LEFT_SOCKETS,
+    AdminClient,
+    ConfigResource,
+    NewPartitions,
+    NewTopic,
+    TopicPartition,
+    admin_client,
+)
 from tests.tools.required import not_here
 
-pytestmark = pytest.mark.kcontroller(nodes=3, backends=["process"])
+pytestmark = [pytest.mark.kcontroller(nodes=3, backends=["process"]), pytest.mark.filterwarnings(LEFT_SOCKETS)]
 LIMIT_S = 30
 UNCLEAN = "unclean.leader.election.enable"
+
+
+@pytest.fixture(autouse=True)
+def left_sockets() -> Iterator[None]:
+    """Found here, and not in a later test."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
@@ -413,6 +414,23 @@ def test_close_ends_the_session_in_zookeeper_at_once(zookeeper: TestZooKeeper) -
                 with pytest.raises(SessionExpiredError):
                     await opened.submit(GetData("/"))
             assert events == [CLOSED]  # closed twice, told once
+
+    run(main())
+
+
+def test_close_ends_although_the_listener_raises(zookeeper: TestZooKeeper) -> None:
+    """A node's writes its history, and the disk may be full."""
+
+    async def main() -> None:
+        def full(event: SessionEvent) -> None:
+            raise OSError(errno.ENOSPC, f"{event} could not be written")
+
+        raised: list[str] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: raised.append(str(context["exception"])))
+        opened = await KazooConnector(zookeeper.connect_string, timeout_ms=TIMEOUT_MS).open(full)
+        await opened.close()
+        assert len(raised) == 1, raised
+        assert "could not be written" in raised[0]
 
     run(main())
 
