@@ -8,7 +8,7 @@ from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.runtime.timeouts import within
 from pytest_kcontroller.zookeeper.kazoo_session import KazooConnector, KazooSession
-from pytest_kcontroller.zookeeper.session import Listener, SessionEvent, ZkSession
+from pytest_kcontroller.zookeeper.session import CLOSE_GRACE_S, Listener, SessionEvent, ZkSession
 
 TIMEOUT_MS = 30_000
 """Long: a busy host must not cost the harness its eyes."""
@@ -34,7 +34,7 @@ class AdminSession:
 
     @classmethod
     async def open(cls, servers: str) -> Self:
-        connector = KazooConnector(servers, timeout_ms=TIMEOUT_MS)
+        connector = KazooConnector(servers, timeout_ms=TIMEOUT_MS, close_grace_s=scaled(CLOSE_GRACE_S))
         return cls(connector, servers, await open_session(connector, servers, _ignore))
 
     async def renew(self) -> None:

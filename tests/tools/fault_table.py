@@ -38,7 +38,7 @@ GIVEN: Mapping[str, str] = {
     "hold_request": 'request = "UpdateMetadata"\nduration_s = 1',
 }
 """KIND[:MODE] -> lines of its table, instead of `duration_s = 1`."""
-SESSION_MS = {"sim": 1000, "process": 3000, "docker": 6000, "kafka": 15000}
+SESSION_MS = {"sim": 1000, "process": 6000, "docker": 6000, "kafka": 15000}
 """How long a session lives: longer where a node takes long to start."""
 SLOT_S = 4
 """So long for each that lies in wait: a topic is made for it meanwhile."""

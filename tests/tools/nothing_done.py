@@ -28,8 +28,8 @@ def seen_where_nothing_is_done(backend: Backend, faults: Sequence[type[Fault]]) 
     feed = run.feed()
 
     async def observed(fault: Fault) -> str | None:
-        on = Injection.begin(run.cluster, feed, run.clock, fault="none", node=1, duration_s=None)
         try:
+            on = Injection.begin(run.cluster, feed, run.clock, fault="none", node=1, duration_s=None)
             async with within(scaled(LOOK_S)):
                 return f"{fault.kind}:{fault.mode}: {await Noop(fault).observe(on)}"
         except (TimeoutError, EnvironmentFailure):  # or there is nobody whom it could be done to

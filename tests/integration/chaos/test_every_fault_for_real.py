@@ -13,7 +13,7 @@ from pytest_kcontroller import Chaos, KCluster
 from tests.tools.nothing_done import seen_where_nothing_is_done
 
 REAL = backends.BACKENDS[0]
-pytestmark = pytest.mark.kcontroller(nodes=3, session_timeout_ms=2500, backends=[REAL.name])
+pytestmark = pytest.mark.kcontroller(nodes=3, session_timeout_ms=6000, backends=[REAL.name])
 STOCK = [one for kind in load_catalogue(installed=False).kinds.values() for one in kind.classes]
 HERE = [one for one in STOCK if not set(one.needs) & set(REAL.lacks) and not one.on_zookeeper]
 

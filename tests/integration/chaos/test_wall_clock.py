@@ -21,10 +21,10 @@ PROGRAM = [sys.executable, "-c", "import sys; from pytest_kcontroller.cli import
 CAMPAIGN = """
 [campaign]
 name = "clock"
-duration_s = 4
+duration_s = 18
 seeds = "1"
 [cluster]
-session_timeout_ms = 1500
+session_timeout_ms = 6000
 [[topics]]
 name = "orders"
 partitions = 3
@@ -33,7 +33,7 @@ replication_factor = 3
 kind = "kill"
 target = "controller"
 at_s = 0.2
-duration_s = 3.5
+duration_s = 15
 """
 
 

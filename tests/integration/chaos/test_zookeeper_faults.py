@@ -51,8 +51,14 @@ def is_whole(kcluster: KCluster) -> bool:
     """One leads, two follow, nobody is stopped, and the nodes have what they need."""
     kcluster.wait_until_converged()
     kcluster.check()
-    serving = sorted(map(str, modes(kcluster).values()))
-    return states(kcluster) == ["S"] * 3 and serving == ["follower", "follower", "leader"]
+    cluster = kcluster._cluster
+
+    async def serving() -> str | None:
+        said = sorted(map(str, (await cluster.capability(ZOOKEEPERS).zookeeper_modes(10)).values()))
+        return None if said == ["follower", "follower", "leader"] else str(said)
+
+    kcluster.backend.driver.call(cluster.wait_until("each server serves", serving, timeout_s=scaled(30)))
+    return states(kcluster) == ["S"] * 3
 
 
 def test_restart(kcluster_module: KCluster, chaos: Chaos) -> None:

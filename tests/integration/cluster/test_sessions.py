@@ -113,4 +113,4 @@ def test_a_node_that_has_ended_has_none_and_a_new_process_has_its_own(on_backend
         assert new is not None and new.session_id != old.session_id
         assert await cluster.broker_owner(1) == new.session_id
 
-    on_backend(script)
+    on_backend(script, session_timeout_ms=6000)
