@@ -10,6 +10,7 @@ import asyncio
 import os
 import socket
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,6 +73,10 @@ class Watchman:
         """All connections as ZooKeeper has them now, and those that seem not to have passed."""
         connections = await self.view.connections()
         seem = {session: at for session, at in connections.items() if self._did_not_pass(session, at[1]) is not False}
+        if seem:
+            with suppress(WordNotAllowedError):  # a connection is listed for a moment longer than its session lives
+                alive = (await self.view.dump()).sessions
+                seem = {session: at for session, at in seem.items() if session in alive}
         return connections, seem
 
     def _did_not_pass(self, session: int, connection: Connected) -> bool | None:

@@ -34,8 +34,8 @@ def look(client: KazooClient, name: str, leads: bool) -> bool:
         client.create(LEADER, name.encode(), ephemeral=True)
     except NodeExistsError:
         mine = client.get(LEADER)[1].ephemeralOwner == (client.client_id or (0,))[0]  # none: it is being renewed
-        if leads and not mine:
-            say(follows=LEADER)
+        if leads != mine:  # to lead it may have asked before, on a connection that was lost before the answer
+            say(**{"leads" if mine else "follows": LEADER})
         return mine
     say(leads=LEADER)
     return True

@@ -65,14 +65,14 @@ def up(temporary: Path, *arguments: str) -> Iterator[Up]:
 
 
 def test_it_says_what_happens_and_stops_at_ctrl_c(tmp_path: Path) -> None:
-    with up(tmp_path, "--topic", "orders:2:3", "--session-timeout-ms", "1000") as cluster:
+    with up(tmp_path, "--topic", "orders:2:3", "--session-timeout-ms", "6000") as cluster:
         epoch = int(cluster.until(r"controller, epoch (\d+)")[1])
         while len(cluster.pids()) < 3:
             cluster.until(r"^  node ")
         said = "".join(cluster.lines)
         assert "3 nodes are up; Ctrl-C stops everything\n" in said
         assert re.search(r"^  bootstrap servers +(127\.4\.251\.\d:\d+,){2}127\.4\.251\.\d:\d+$", said, re.MULTILINE)
-        assert re.search(r"^  session time-out +1000 ms$", said, re.MULTILINE)
+        assert re.search(r"^  session time-out +6000 ms$", said, re.MULTILINE)
         assert re.search(r"^  topics +orders \(2 x 3\)$", said, re.MULTILINE)
         found = re.search(r"^  node (\d)  \S+  pid (\d+)  controller", said, re.MULTILINE)
         assert found is not None

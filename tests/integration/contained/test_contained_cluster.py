@@ -22,12 +22,12 @@ from pytest_kcontroller.cluster.timing import scaled
 CAMPAIGN = """
 [campaign]
 name = "contained"
-duration_s = 4
+duration_s = 12
 seeds = "1"
 
 [cluster]
 nodes = 3
-session_timeout_ms = 1500
+session_timeout_ms = 4000
 
 [[topics]]
 name = "orders"
@@ -38,12 +38,12 @@ replication_factor = 3
 kind = "pause"
 target = "controller"
 at_s = 0.2
-duration_s = 2.3
+duration_s = 6
 
 [[faults]]
 kind = "kill"
 target = "controller"
-at_s = 3
+at_s = 9
 duration_s = 0.5
 """
 

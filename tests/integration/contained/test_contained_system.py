@@ -30,11 +30,11 @@ from tests.integration.system.test_system_campaign import ELECT, believed_by_bot
 FILE = """\
 [campaign]
 name = "imaged"
-duration_s = 16
+duration_s = 24
 
 [cluster]
 nodes = 2
-session_timeout_ms = 1000
+session_timeout_ms = 3000
 
 [system]
 image = "{image}"
@@ -47,7 +47,7 @@ id = "frozen"
 kind = "pause"
 target = "owner-of:/my/leader"
 at_s = 0.5
-duration_s = 5
+duration_s = 8
 
 [[faults]]
 id = "apart"

@@ -35,7 +35,7 @@ def nothing_is_there_for_another_run(request: pytest.FixtureRequest) -> Iterator
 
 
 def test_a_leader_is_killed_paused_cut_off_and_loses_its_session(kc_system: KSystems) -> None:
-    system = kc_system(COMMAND, nodes=2, ready="znode:/my/members/{id}", session_timeout_ms=1000)
+    system = kc_system(COMMAND, nodes=2, ready="znode:/my/members/{id}", session_timeout_ms=3000)
     first = system.wait_for_owner(LEADER)
     assert system.wait_until_said(first, leads=LEADER)["at_ns"] > 0
     with pytest.raises(WaitTimeoutError, match=r"node \d says \{.*\} after the first 1 that it said: "):
@@ -80,7 +80,7 @@ def test_a_leader_is_killed_paused_cut_off_and_loses_its_session(kc_system: KSys
 
 
 def test_what_shall_be_in_the_end_is_waited_for_as_in_a_campaign(kc_system: KSystems) -> None:
-    system = kc_system(COMMAND, nodes=2, ready="znode:/my/members/{id}", session_timeout_ms=1000)
+    system = kc_system(COMMAND, nodes=2, ready="znode:/my/members/{id}", session_timeout_ms=3000)
     everybody = exists_after_healing("/my/members/*", count=2)
     system.expire_session(0, "natural")
     system.check(everybody)  # node 0 is not connected yet, which is our doing and no finding
@@ -98,8 +98,9 @@ def test_what_shall_be_in_the_end_is_waited_for_as_in_a_campaign(kc_system: KSys
 SERVE = """
 import http.server, sys, kazoo.client
 kazoo.client.KazooClient(sys.argv[1]).start()
+server = http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), http.server.SimpleHTTPRequestHandler)
 print("serving", sys.argv[3], flush=True)
-http.server.test(http.server.SimpleHTTPRequestHandler, port=int(sys.argv[2]), bind="127.0.0.1")
+server.serve_forever()
 """
 
 
@@ -184,7 +185,7 @@ def test_one_that_ignores_the_signal_and_forks_leaves_nothing(kc_system: KSystem
 
 
 MORTAL = """
-client = k.KazooClient(sys.argv[1], timeout=2)
+client = k.KazooClient(sys.argv[1], timeout=6)
 client.add_listener(lambda state: state == "LOST" and os._exit(4))
 client.start()
 client.ensure_path("/members")

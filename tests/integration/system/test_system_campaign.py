@@ -15,11 +15,11 @@ ELECT = Path(__file__).parents[2] / "data" / "programs" / "elect.py"
 FILE = f"""\
 [campaign]
 name = "mine"
-duration_s = 20
+duration_s = 30
 
 [cluster]
 nodes = 2
-session_timeout_ms = 1000
+session_timeout_ms = 3000
 
 [system]
 command = "{sys.executable} {ELECT} {{zk}} {{id}} {{session_timeout_ms}}"
@@ -30,7 +30,7 @@ id = "frozen"
 kind = "pause"
 target = "owner-of:/my/leader"
 at_s = 0.5
-duration_s = 5
+duration_s = 8
 
 [[faults]]
 id = "apart"
@@ -90,7 +90,7 @@ import sys, time
 from pathlib import Path
 from kazoo.client import KazooClient
 zk, node, directory = sys.argv[1:]
-client, been = KazooClient(zk, timeout=1), Path(directory, "been-here")
+client, been = KazooClient(zk, timeout=6), Path(directory, "been-here")
 client.start()
 if not been.exists():
     been.touch()
@@ -105,7 +105,7 @@ def test_a_program_that_is_never_ready_again_is_violated_and_no_environment_fail
     head, _, faults = FILE.partition('id = "frozen"')
     assert faults
     kill = 'kind = "kill"\ntarget = "node:0"\nat_s = 0.1\nduration_s = 0.1\n'
-    text = f"{head}{kill}".replace("duration_s = 20", "duration_s = 1").replace("{session_timeout_ms}", "{dir}")
+    text = f"{head}{kill}".replace("duration_s = 30", "duration_s = 1").replace("{session_timeout_ms}", "{dir}")
     text = text.replace(str(ELECT), str(tmp_path / "once.py")).replace("\n\n[[faults]]", "\nready_s = 5\n\n[[faults]]")
     (tmp_path / "mine.toml").write_text(text)
     done = campaign(tmp_path / "mine.toml", out=tmp_path / "runs")
@@ -118,7 +118,7 @@ def test_a_program_that_is_never_ready_again_is_violated_and_no_environment_fail
 MORTAL = """\
 import sys, threading
 from kazoo.client import KazooClient
-client, lost = KazooClient(sys.argv[1], timeout=1), threading.Event()
+client, lost = KazooClient(sys.argv[1], timeout=6), threading.Event()
 client.add_listener(lambda state: state == "LOST" and lost.set())
 client.start()
 client.create(f"/my/members/{sys.argv[2]}", ephemeral=True, makepath=True)
@@ -132,7 +132,7 @@ def test_a_program_that_ends_by_itself_is_shown_with_its_last_words(tmp_path: Pa
     head, _, faults = FILE.partition('id = "frozen"')
     assert faults
     expiry = 'kind = "session_expiry"\nmode = "server"\ntarget = "node:0"\nat_s = 0.1\n'
-    text = f"{head}{expiry}".replace("duration_s = 20", "duration_s = 1").replace(str(ELECT), "mortal.py")
+    text = f"{head}{expiry}".replace("duration_s = 30", "duration_s = 1").replace(str(ELECT), "mortal.py")
     (tmp_path / "mine.toml").write_text(text.replace("\n\n[[faults]]", f'\ndirectory = "{tmp_path}"\n\n[[faults]]'))
     done = campaign(tmp_path / "mine.toml", out=tmp_path / "runs")
     assert done.returncode == 1, done.stdout + done.stderr

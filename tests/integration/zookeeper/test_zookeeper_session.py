@@ -386,7 +386,7 @@ def test_expiry_by_itself(zookeeper: TestZooKeeper, cutting_proxy: Any) -> None:
         async with (
             cutting_proxy(zookeeper.server) as proxy,
             session(zookeeper.server, zookeeper) as (other, seen),
-            session(proxy.address, zookeeper, timeout_ms=500) as (opened, events),
+            session(proxy.address, zookeeper, timeout_ms=4000) as (opened, events),
         ):
             await opened.submit(Create("/mine", ephemeral=True))
             assert isinstance(await other.submit(Exists("/mine", watch=True)), Stat)
