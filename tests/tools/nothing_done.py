@@ -27,9 +27,15 @@ def seen_where_nothing_is_done(backend: Backend, faults: Sequence[type[Fault]]) 
     run = backend.run
     feed = run.feed()
 
+    async def away() -> str | None:
+        """One whose session a busy machine has ended is back soon."""
+        session = run.cluster.session(1)
+        return None if session is not None and session.connected else "none"
+
     async def observed(fault: Fault) -> str | None:
+        await run.cluster.wait_until("node 1 has a session", away, timeout_s=scaled(30))
+        on = Injection.begin(run.cluster, feed, run.clock, fault="none", node=1, duration_s=None)
         try:
-            on = Injection.begin(run.cluster, feed, run.clock, fault="none", node=1, duration_s=None)
             async with within(scaled(LOOK_S)):
                 return f"{fault.kind}:{fault.mode}: {await Noop(fault).observe(on)}"
         except (TimeoutError, EnvironmentFailure):  # or there is nobody whom it could be done to

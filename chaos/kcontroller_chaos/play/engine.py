@@ -16,7 +16,7 @@ from kcontroller_chaos.campaign.schedule import Schedule
 from kcontroller_chaos.campaign.specs import TopicSpec
 from kcontroller_chaos.checking import nodes_of_sessions
 from kcontroller_chaos.faults import Fault
-from kcontroller_chaos.feed import Feed, writer_is
+from kcontroller_chaos.feed import Event, Feed, writer_is
 from kcontroller_chaos.history.read import in_order
 from kcontroller_chaos.history.transactions import ZkTxn
 from kcontroller_chaos.injection import HEALING_S, NOBODY, Injection, Playable, asked, whom
@@ -309,15 +309,9 @@ class Engine:
         given = {"fault": action.id, "target": str(action.target)}
         on = Injection.begin(self.cluster, self.feed, self.clock, node=node, duration_s=duration_s, **given)
         found = self.cluster.session(node)
-        if action.if_possible and (found is None or not found.connected or self._apart(node, on.session)):
+        if action.if_possible and (found is None or not found.connected or apart(self.feed.events, node, on.session)):
             raise EnvironmentFailure(f"node {node} is not connected to ZooKeeper now, so it cannot lose it")
         return on
-
-    def _apart(self, node: int, session: int) -> bool:
-        """Whether the node's own client, if it reports, is not connected in this session: behind a cut the link does not
-        know that it was given up, and a grant may still be on its way."""
-        mine = (e for e in reversed(self.feed.events) if e["kind"] == ZkState.kind and writer_is(e["writer"], node))
-        return next(((event["state"], event["session"]) != ("connected", hex(session)) for event in mine), False)
 
     def _record_overload(self) -> None:
         """Sessions that ZooKeeper gave up although no fault was on them, and whose process had not ended before either."""
@@ -360,6 +354,13 @@ class Engine:
             if not any(one.pending(history) for one in self.awaited):
                 return
             await self.clock.sleep_us(SETTLE_US)
+
+
+def apart(events: Sequence[Event], node: int, session: int) -> bool:
+    """Whether the node's own client, if it reports, is not connected in this session: behind a cut the link does not
+    know that it was given up, and a grant may still be on its way."""
+    mine = (e for e in reversed(events) if e["kind"] == ZkState.kind and writer_is(e["writer"], node))
+    return next(((event["state"], event["session"]) != ("connected", hex(session)) for event in mine), False)
 
 
 def _held(on: Injection, other: str) -> str:

@@ -10,7 +10,6 @@ import asyncio
 import os
 import socket
 from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,7 +57,7 @@ class Watchman:
         """Sessions of the proxies, or of programs that use them, on connections that did not pass."""
         connections, moved = await self._moved()
         for _ in range(LOOKS):
-            if all(self._did_not_pass(session, connection) for session, (_, connection) in moved.items()):
+            if await self._sure(moved):
                 break
             await asyncio.sleep(scaled(LOOK_S))
             connections, moved = await self._moved()
@@ -73,11 +72,16 @@ class Watchman:
         """All connections as ZooKeeper has them now, and those that seem not to have passed."""
         connections = await self.view.connections()
         seem = {session: at for session, at in connections.items() if self._did_not_pass(session, at[1]) is not False}
-        if seem:
-            with suppress(WordNotAllowedError):  # a connection is listed for a moment longer than its session lives
-                alive = (await self.view.dump()).sessions
-                seem = {session: at for session, at in seem.items() if session in alive}
         return connections, seem
+
+    async def _sure(self, moved: Connections) -> bool:
+        """A connection is listed for a moment longer than its session lives."""
+        if not all(self._did_not_pass(session, connection) for session, (_, connection) in moved.items()):
+            return False
+        try:
+            return not moved or moved.keys() <= (await self.view.dump()).sessions
+        except WordNotAllowedError:
+            return False
 
     def _did_not_pass(self, session: int, connection: Connected) -> bool | None:
         """Of a session that came through the proxies; None: it seems so, and should be looked at again."""

@@ -53,12 +53,14 @@ def is_whole(kcluster: KCluster) -> bool:
     kcluster.check()
     cluster = kcluster._cluster
 
-    async def serving() -> str | None:
-        said = sorted(map(str, (await cluster.capability(ZOOKEEPERS).zookeeper_modes(10)).values()))
-        return None if said == ["follower", "follower", "leader"] else str(said)
+    said: list[dict[int, str | None]] = []
 
-    kcluster.backend.driver.call(cluster.wait_until("each server serves", serving, timeout_s=scaled(30)))
-    return states(kcluster) == ["S"] * 3
+    async def answers() -> str | None:
+        said.append(dict(await cluster.capability(ZOOKEEPERS).zookeeper_modes(10)))
+        return str(said[-1]) if None in said[-1].values() else None
+
+    kcluster.backend.driver.call(cluster.wait_until("each server answers", answers, timeout_s=scaled(30)))
+    return states(kcluster) == ["S"] * 3 and sorted(map(str, said[-1].values())) == ["follower", "follower", "leader"]
 
 
 def test_restart(kcluster_module: KCluster, chaos: Chaos) -> None:

@@ -38,7 +38,7 @@ replication_factor = 3
 kind = "pause"
 target = "controller"
 at_s = 0.2
-duration_s = 6
+duration_s = 7
 
 [[faults]]
 kind = "kill"
