@@ -51,7 +51,7 @@ _KINDS = {
 
 class KazooConnector:
     """Opens sessions at `hosts` (HOST:PORT[,HOST:PORT][/chroot]), asking for `timeout_ms`; `makes_chroot`: if need be.
-    `close_grace_s`: for that of CLOSE_GRACE_S."""
+    `close_grace_s`: instead of CLOSE_GRACE_S, in seconds."""
 
     def __init__(
         self, hosts: str, *, timeout_ms: int, makes_chroot: bool = False, close_grace_s: float = port.CLOSE_GRACE_S

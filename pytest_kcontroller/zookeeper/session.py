@@ -280,7 +280,8 @@ class ZkSession(Protocol):
 
     async def close(self) -> None:
         """Closes the session in ZooKeeper (its ephemerals go at once); the listener gets CLOSED. Idempotent. Without an
-        answer CLOSED comes after CLOSE_GRACE_S."""
+        answer CLOSED comes after CLOSE_GRACE_S, or what the connector was given instead, and ZooKeeper expires the session
+        later."""
         ...
 
     def abandon(self) -> None:

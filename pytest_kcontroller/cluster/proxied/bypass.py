@@ -75,7 +75,8 @@ class Watchman:
         return connections, seem
 
     async def _sure(self, moved: Connections) -> bool:
-        """A connection is listed for a moment longer than its session lives."""
+        """Whether another look could acquit nobody: a connection is listed for a moment longer than its session lives, and
+        without `dump` it is not known whether that is so."""
         if not all(self._did_not_pass(session, connection) for session, (_, connection) in moved.items()):
             return False
         try:
