@@ -86,3 +86,10 @@ def beside_the_doors(package: Path, doors: Iterable[str]) -> list[str]:
     """Files at the top of `package` that are no public doors."""
     files = {file.name for file in package.iterdir() if file.is_file()}
     return sorted(files - set(doors))
+
+
+def premature_fragments(root: Path) -> list[str]:
+    """News fragments of a project that has released nothing: all of it is new, and told in one entry of CHANGELOG.md."""
+    text = (root / "CHANGELOG.md").read_text(encoding="utf-8")
+    released = [line for line in text.splitlines() if line.startswith("## ") and "(not released yet)" not in line]
+    return [] if released else sorted(path.name for path in (root / "changes").glob("*.md") if path.name != "README.md")

@@ -40,6 +40,16 @@ def test_a_file_beside_the_doors_is_found(tmp_path: Path) -> None:
     assert rules.beside_the_doors(tmp_path, DOORS["pytest_kcontroller"]) == ["relay.py"]
 
 
+def test_what_was_never_released_has_no_news_fragments(tmp_path: Path) -> None:
+    assert rules.premature_fragments(ROOT) == []
+    (tmp_path / "changes").mkdir()
+    (tmp_path / "changes/+links.fix.md").touch()
+    (tmp_path / "CHANGELOG.md").write_text("# Changes\n## 0.1.0 (not released yet)\n")
+    assert rules.premature_fragments(tmp_path) == ["+links.fix.md"]
+    (tmp_path / "CHANGELOG.md").write_text("# Changes\n## 0.2.0 (not released yet)\n## 0.1.0 (2027-01-01)\n")
+    assert rules.premature_fragments(tmp_path) == []
+
+
 def test_no_set_is_iterated_where_a_run_is_a_function_of_its_seed() -> None:
     assert [str(one) for one in set_iteration.find(rules.deterministic_sources())] == []
 
