@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from kcontroller_chaos.history.read import Event, History
-from pytest_kcontroller.model.history import SessionGranted, ZkState
+from pytest_kcontroller.model.history import SessionGranted, TestAction, ZkState
 from pytest_kcontroller.model.text import json_or_none
 from pytest_kcontroller.zookeeper.partition_lists import PREFERRED_ELECTION
 from pytest_kcontroller.zookeeper.znodes import (
@@ -26,6 +26,8 @@ NEVER_EXERCISED = "never exercised"
 """The verdict of an invariant that found nothing in the whole run that it is about."""
 VERDICTS = ("held", "violated", "unknown", NEVER_EXERCISED)
 WRITES = ("create", "create2", "set")
+ENDING = ("kill", "stop")
+"""What a test does to a node that ends its process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +154,15 @@ def node_of(event: Event) -> int | None:
     """The node that wrote an event; a restarted one writes as `node-1.2`."""
     number = str(event["writer"]).removeprefix("node-").partition(".")[0]
     return int(number) if str(event["writer"]).startswith("node-") and number.isdigit() else None
+
+
+def ended_by_test(history: History, node: int) -> list[int]:
+    """The run times at which a test began to end the node's process itself."""
+    return [
+        int(action["t_us"])
+        for action in history.of(TestAction)
+        if action["action"] in ENDING and action["arguments"] == str(node)
+    ]
 
 
 def partition_state(data: Any) -> dict[str, Any] | None:

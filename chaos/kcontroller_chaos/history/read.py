@@ -13,7 +13,7 @@ from kcontroller_chaos.history.clocks import WallTimes, steps_in
 from kcontroller_chaos.history.committed import read_all
 from kcontroller_chaos.history.transactions import ZOOKEEPER, ZkTxn, txn_event
 from pytest_kcontroller.errors import UsageError
-from pytest_kcontroller.model.history import NodeStatus, ZkTree, encoded
+from pytest_kcontroller.model.history import NodeMetadata, NodeStatus, ZkTree, encoded
 from pytest_kcontroller.model.history.event import HistoryEvent, rows
 from pytest_kcontroller.runtime.real import RunStart
 
@@ -61,12 +61,25 @@ class History:
     @property
     def tree(self) -> Event | None:
         """What ZooKeeper held at the end; None: the run did not get there."""
-        return max(self.of(ZkTree), key=lambda event: int(event["t_us"]), default=None)
+        return next(reversed(self.of(ZkTree)), None)
 
-    @property
+    @cached_property
     def statuses(self) -> dict[int, Event]:
-        """Node -> the last thing that it said of itself."""
-        return {int(event["node"]): event for event in self.of(NodeStatus)}
+        """Node -> what it said of itself at the end, of those that ran then."""
+        return self._at_the_end(NodeStatus)
+
+    @cached_property
+    def metadata(self) -> dict[int, Event]:
+        """Node -> what it had been told at the end, of those that ran then."""
+        return self._at_the_end(NodeMetadata)
+
+    def _at_the_end(self, kind: type[HistoryEvent]) -> dict[int, Event]:
+        """Since the look before, which ended with its tree: a test may look often, and a node that it has ended since then
+        says nothing any more."""
+        events = self.of(kind, ZkTree)
+        trees = [at for at, event in enumerate(events) if event["kind"] == ZkTree.kind]
+        since = trees[-2] if len(trees) > 1 else 0
+        return {int(event["node"]): event for event in events[since:] if event["kind"] == kind.kind}
 
 
 def read_history(directory: Path, *, log_error: str | None = None) -> History:

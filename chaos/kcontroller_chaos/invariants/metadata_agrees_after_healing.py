@@ -6,7 +6,7 @@ from kcontroller_chaos.checking import LIVENESS, Verdict
 from kcontroller_chaos.history.read import History
 from kcontroller_chaos.invariants import Invariant
 from pytest_kcontroller.cluster.tree import metadata_pairs
-from pytest_kcontroller.model.history import NodeMetadata, NodeStarted
+from pytest_kcontroller.model.history import NodeStarted
 from pytest_kcontroller.model.text import in_words
 
 
@@ -18,7 +18,7 @@ class MetadataAgreesAfterHealing(Invariant):
 
     def check(self, history: History) -> Verdict:
         tree = history.tree
-        told = {event["node"]: event for event in history.of(NodeMetadata)}.values()  # what each was told last
+        told = history.metadata.values()
         if tree is not None and not told and not history.of(NodeStarted):
             return Verdict.of(0)  # no node of ours, so none that could say it
         if tree is None or not told:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kcontroller_chaos.checking import LIVENESS, Verdict, node_of
+from kcontroller_chaos.checking import LIVENESS, Verdict, ended_by_test, node_of
 from kcontroller_chaos.history.read import Event, History
 from kcontroller_chaos.invariants import Invariant
 from pytest_kcontroller.model.history import (
@@ -19,7 +19,6 @@ from pytest_kcontroller.model.history import (
     ProcessExited,
     ProgramEnded,
     RunEnded,
-    TestAction,
     ZkTree,
 )
 from pytest_kcontroller.model.text import printable
@@ -32,9 +31,6 @@ HALTING = ("disk_full", "log_dir_failure")
 """The faults by which a broker halts that has lost its last log directory."""
 HALTED = 1
 """Its status then."""
-
-ENDING = ("kill", "stop")
-"""What a test does to a node that ends its process."""
 
 
 class NodesStayUp(Invariant):
@@ -56,7 +52,7 @@ class NodesStayUp(Invariant):
             where = f"logs/node-{event['node']}*.log, {event['t_us'] / 1e6:.3f} s into the run"
             witness = {"node": event["node"], "status": event["status"], "t_us": event["t_us"]}
             return Verdict.violated(checks, seen=seen, where=where, witness=witness)
-        last = {event["node"]: event for event in ready if event["why"] != FALLEN or not _in_a_fault(history, event)}
+        last = {event["node"]: event for event in ready if _counts(history, event)}
         if unready := [event for event in last.values() if event["why"]]:
             seen = "; ".join(_not_ready(history, event) for event in unready)
             where = ", ".join(f"logs/node-{event['node']}*.log" for event in unready)
@@ -69,6 +65,12 @@ class NodesStayUp(Invariant):
             witness = {"missing": missing, "brokers": tree["brokers"]}
             return Verdict.violated(checks, seen=seen, where="/brokers/ids", witness=witness)
         return Verdict.of(checks)
+
+
+def _counts(history: History, ready: Event) -> bool:
+    """Whether it is the node's own: no test has ended it since, and no fault had ended it then."""
+    since = any(t_us > ready["t_us"] for t_us in ended_by_test(history, ready["node"]))
+    return not since and (ready["why"] != FALLEN or not _in_a_fault(history, ready))
 
 
 def _in_a_fault(history: History, ready: Event) -> bool:
@@ -154,11 +156,7 @@ def _respawned(history: History, exited: Event) -> bool:
 def _by_the_test(history: History, exited: Event) -> bool:
     """Whether a test has ended this very process itself."""
     began_us = _before(history, exited)
-    return any(
-        action["action"] in ENDING and action["arguments"] == str(exited["node"])
-        for action in history.of(TestAction)
-        if began_us <= int(action["t_us"]) <= int(exited["t_us"])
-    )
+    return any(began_us <= t_us <= int(exited["t_us"]) for t_us in ended_by_test(history, exited["node"]))
 
 
 def _before(history: History, exited: Event) -> int:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kcontroller_chaos.history.read import History
+from kcontroller_chaos.history.read import History, in_order
 from kcontroller_chaos.invariants import check_all
 from tests.tools.histories import (
     CONFIG,
@@ -117,12 +117,17 @@ BAD = [
     ("orders-of-this-life", follow(6, broker_epoch=0)),
     ("orders-of-this-life", follow(6) | {"writer": "node-1.2"}),
 ]
-"""(invariant, the event that violates it when it follows GOOD)."""
+"""(invariant, the event that violates it when it follows GOOD; a tree stands in the place of GOOD's)."""
+
+
+def ending_in(*events):
+    """GOOD and these, of which the last is a tree: it is the only one."""
+    return of(*(event for event in GOOD if event is not TREE), *events)
 
 
 @pytest.mark.parametrize(("name", "bad"), BAD)
 def test_a_bad_history_is_violated_with_a_witness(name, bad):
-    found = of(*GOOD, bad)[name]
+    found = (ending_in(bad) if bad["kind"] == TREE["kind"] else of(*GOOD, bad))[name]
     assert found["verdict"] == "violated"
     assert found["witness"]
 
@@ -146,7 +151,23 @@ def test_what_a_reassignment_has_left_of_an_earlier_topic_is_not_in_the_way():
         {**TREE, "t_us": 100, "partitions": [{**LED, "leader_epoch": 5}]},
     )
     for events, verdict in (((removed, gone, *again), "never exercised"), ((gone, *again), "violated")):
-        assert of(*GOOD, *events)["replicas-hosted-after-healing"]["verdict"] == verdict
+        assert ending_in(*events)["replicas-hosted-after-healing"]["verdict"] == verdict
+
+
+def test_what_a_node_said_at_an_earlier_look_is_not_of_the_end():
+    """Node 0 was the controller when a test looked first, and has been ended since."""
+    gone = {"node": 0, "active": True, "session": "0xa"}
+    early = (engine("node.status", **gone), {**metadata(leader=0), "node": 0}, {**TREE, "brokers": [0, 1, 2]})
+    found = check_all(in_order([*({**event, "t_us": 50} for event in early), *GOOD]))
+    assert {entry["name"]: entry["seen"] for entry in found if entry["verdict"] != "held"} == {}
+
+
+@pytest.mark.parametrize(("ended_us", "verdict"), [(4, "violated"), (6, "held")])
+def test_a_program_that_a_test_has_ended_since_it_was_asked_need_not_be_ready(ended_us, verdict):
+    unready = engine("node.ready", node=2, why="it has no session") | {"t_us": 5}
+    stopped = engine("test.action", action="stop", arguments="2") | {"t_us": ended_us}
+    other = engine("node.ready", node=1, why="") | {"t_us": 9}
+    assert of(unready, stopped, other)["nodes-stay-up"]["verdict"] == verdict
 
 
 @pytest.mark.parametrize(
