@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kcontroller_chaos.checking import LIVENESS, SAFETY, Verdict
+from kcontroller_chaos.checking import LIVENESS, SAFETY, Verdict, ended_by_test
 from kcontroller_chaos.history.read import Event, History
 from kcontroller_chaos.znode_invariants.invariant import ZnodeInvariant, of_nodes, parameter, seconds, who
 from kcontroller_chaos.znode_invariants.znodes import (
@@ -165,7 +165,7 @@ def _faults(history: History, last_us: int) -> list[tuple[int, int]]:
 
 
 def _down(history: History, life: Life, nodes: dict[str, int] | None, last_us: int) -> list[tuple[int, int]]:
-    """While the process that had it has ended, until the node has a session again."""
+    """While the process that had it has ended, or a test is about to end it, until the node has a session again."""
     if nodes is None or (node := nodes.get(life.session)) is None:
         return []
     opened = [
@@ -173,8 +173,9 @@ def _down(history: History, life: Life, nodes: dict[str, int] | None, last_us: i
         for txn in history.txns
         if txn["type"] == "create-session" and nodes.get(str(txn["session"])) == node
     ]
-    exits = [int(event["t_us"]) for event in history.of(ProcessExited) if event["node"] == node]
-    return [(at_us, min((t for t in opened if t > at_us), default=last_us)) for at_us in exits if at_us <= last_us]
+    ends = [int(event["t_us"]) for event in history.of(ProcessExited) if event["node"] == node]
+    ends += ended_by_test(history, node)  # it may close its session long before its process ends
+    return [(at_us, min((t for t in opened if t > at_us), default=last_us)) for at_us in ends if at_us <= last_us]
 
 
 def _without(away: list[tuple[int, int]], from_us: int, to_us: int) -> int:

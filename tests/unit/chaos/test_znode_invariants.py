@@ -81,6 +81,10 @@ def exited(t_s: float, node: int) -> Event:
     return engine(t_s, "process.exited", node=node, status=-9)
 
 
+def by_test(t_s: float, action: str, node: int) -> Event:
+    return engine(t_s, "test.action", action=action, arguments=str(node))
+
+
 def fault(from_s: float, to_s: float, node: int) -> list[Event]:
     named = {"fault": "f", "fault_kind": "partition", "mode": None, "node": node}
     return [engine(from_s, "fault.applied", **named), engine(to_s, "fault.healed", **named)]
@@ -169,6 +173,19 @@ HELD = [
             made(14.1, "0xc", MEMBER),
         ],
     ),
+    # Stopped by a test: it closes its session, and its process ends 6 s later.
+    (
+        BACK,
+        [
+            *(has_session(0, t, s) for t, s in ((1, "0xa"), (14, "0xc"))),
+            made(1, "0xa", MEMBER),
+            by_test(4, "stop", 0),
+            expired(4.1, "0xa"),
+            exited(10.1, 0),
+            opened(14, "0xc"),
+            made(14.1, "0xc", MEMBER),
+        ],
+    ),
     (OWNED, HANDED_OVER),
     (LOCK_OWNED, QUEUED),
     (THERE, [made(1, "0xa", MEMBER), made(2, "0xb", "/my/members/two")]),
@@ -221,6 +238,13 @@ VIOLATED = [
     ),
     (BACK, [made(1, "0xa", MEMBER), expired(5, "0xa")], "is not back"),
     (BACK, [made(1, "0xa", MEMBER), expired(5, "0xa"), made(11, "0xc", MEMBER)], "is back after 6.000 s"),
+    # A test ends another node, or this one before, which has had a session since.
+    (BACK, [*NODES, by_test(4, "kill", 1), made(1, "0xa", MEMBER), expired(5, "0xa")], "is not back"),
+    (
+        BACK,
+        [*NODES, by_test(0, "kill", 0), opened(0.1, "0xa"), made(1, "0xa", MEMBER), expired(5, "0xa")],
+        "is not back",
+    ),
     # It saw what its old session had left, and was content with it.
     (BACK, [*NODES, made(1, "0xa", MEMBER), txn(4, "0xc", "error"), expired(5, "0xa")], "is not back"),
     (OWNED, [made(1, "0xa", LEADER), expired(5, "0xa")], "owned by nobody since 5.000 s"),
@@ -274,6 +298,8 @@ NEVER = [
     (BACK, HANDED_OVER, "nobody made an ephemeral znode /my/members/*"),
     (BACK, [made(1, "0xa", MEMBER), expired(18, "0xa")], "before one had to be back"),
     (BACK, [*NODES, made(1, "0xa", MEMBER), exited(4, 0), expired(5, "0xa")], "before one had to be back"),
+    # No end of the process of a node of ours is recorded that a test ends itself.
+    (BACK, [*NODES, made(1, "0xa", MEMBER), by_test(4, "kill", 0), expired(5, "0xa")], "before one had to be back"),
 ]
 
 
