@@ -9,7 +9,7 @@ from typing import Any
 
 from kcontroller_chaos.history.read import Event, History
 from pytest_kcontroller.model.history import SessionGranted, TestAction, ZkState
-from pytest_kcontroller.model.text import json_or_none
+from pytest_kcontroller.model.text import json_or_none, whole_number
 from pytest_kcontroller.zookeeper.partition_lists import PREFERRED_ELECTION
 from pytest_kcontroller.zookeeper.znodes import (
     CONTROLLER_EPOCH,
@@ -128,8 +128,10 @@ def terms(history: History) -> Iterator[tuple[Event, int, int | None]]:
     for txn in history.txns:
         session = str(txn["session"])
         for op in accepted(txn):
-            if op["path"] == CONTROLLER_EPOCH and op["type"] in WRITES and str(op["data"]).isdigit():
-                epoch = int(op["data"])
+            if op["path"] != CONTROLLER_EPOCH or op["type"] not in WRITES:
+                continue
+            if (written := whole_number(op["data"])) is not None:
+                epoch = written
                 if epoch > 0:
                     elected[session] = epoch
         yield txn, epoch, elected.get(session)
@@ -163,6 +165,13 @@ def ended_by_test(history: History, node: int) -> list[int]:
         for action in history.of(TestAction)
         if action["action"] in ENDING and action["arguments"] == str(node)
     ]
+
+
+def controller_named(data: Any) -> int | None:
+    """The node that /controller names; None: it is something else. 0.8 to 1.0 read a bare number too."""
+    value = json_or_none(data)
+    named = value.get("brokerid") if isinstance(value, dict) else value
+    return named if type(named) is int else None
 
 
 def partition_state(data: Any) -> dict[str, Any] | None:

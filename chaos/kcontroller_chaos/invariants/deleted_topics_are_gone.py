@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kcontroller_chaos.checking import LIVENESS, WRITES, Verdict, is_topic, writes
+from kcontroller_chaos.checking import LIVENESS, WRITES, Verdict, assigned_replicas, is_topic, writes
 from kcontroller_chaos.history.read import Event, History
 from kcontroller_chaos.invariants import Invariant
 from kcontroller_chaos.invariants._hosting import hosted
@@ -86,6 +86,6 @@ def _assigned_last(history: History) -> dict[str, list[int]]:
     return {
         f"{write.path.rpartition('/')[2]}-{number}": replicas
         for write in writes(history)
-        if is_topic(write.path) and write.type in WRITES and isinstance(write.json, Mapping)
-        for number, replicas in write.json.get("partitions", {}).items()
+        if is_topic(write.path) and write.type in WRITES
+        for number, replicas in assigned_replicas(write.data).items()
     }

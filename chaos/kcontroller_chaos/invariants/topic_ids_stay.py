@@ -5,6 +5,8 @@ One that a tool before Kafka 2.8 has made gets its id later, once.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from kcontroller_chaos.checking import SAFETY, WRITES, Verdict, is_topic, writes
 from kcontroller_chaos.history.read import History
 from kcontroller_chaos.invariants import Invariant
@@ -30,8 +32,11 @@ class TopicIdsStay(Invariant):
                 ids.pop(write.path, None)
                 made.pop(write.path, None)
                 continue
+            written = write.json
+            if not isinstance(written, Mapping) or not isinstance(topic_id := written.get("topic_id"), str | None):
+                continue  # somebody else wrote it, and it is no topic
             checks += 1
-            topic_id, before = write.json.get("topic_id"), ids.get(write.path)
+            before = ids.get(write.path)
             topic = write.path, made.setdefault(write.path, write.zxid)
             owner = topic if topic_id is None else owners.setdefault(topic_id, topic)
             if (before is not None and topic_id != before) or owner != topic:

@@ -7,10 +7,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kcontroller_chaos.checking import WRITES, accepted, writes
+from kcontroller_chaos.checking import WRITES, accepted, controller_named, writes
 from kcontroller_chaos.history.read import Event, History
 from pytest_kcontroller.model.history import ControllerFailover, FaultAsked, LeaderAnswered, LeaderElected
-from pytest_kcontroller.zookeeper.znodes import CONTROLLER, CONTROLLER_EPOCH, decode_controller, parse_state_path
+from pytest_kcontroller.model.text import whole_number
+from pytest_kcontroller.zookeeper.znodes import CONTROLLER, CONTROLLER_EPOCH, parse_state_path
 
 YES, NO, NOTHING = "yes", "no", "nothing to recover"
 NEW_TOPIC = "new"
@@ -58,7 +59,9 @@ def elections(history: History) -> list[dict[str, Any]]:
         written = {op["path"]: op["data"] for op in accepted(txn) if op["type"] != "delete"}
         if CONTROLLER_EPOCH not in written or CONTROLLER not in written:
             continue
-        epoch, node = int(written[CONTROLLER_EPOCH]), decode_controller(written[CONTROLLER].encode())
+        epoch, node = whole_number(written[CONTROLLER_EPOCH]), controller_named(written[CONTROLLER])
+        if epoch is None or node is None:
+            continue  # a program's own, in a format of its own
         entry = {"epoch": epoch, "node": node, "session": txn["session"], "zxid": txn["zxid"]}
         found.append({**entry, "elected_us": txn["t_us"], "failover_us": done.get((epoch, f"node-{node}"))})
     return found

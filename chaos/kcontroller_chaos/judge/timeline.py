@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kcontroller_chaos.checking import WRITES, accepted, is_topic, node_of, nodes_of_sessions
+from kcontroller_chaos.checking import WRITES, accepted, controller_named, is_topic, node_of, nodes_of_sessions
 from kcontroller_chaos.history.read import Event, History
 from kcontroller_chaos.judge.decisive import windows
 from kcontroller_chaos.znode_invariants.beliefs import beliefs
@@ -26,7 +26,7 @@ from pytest_kcontroller.model.history import (
     RunStarted,
     ZkState,
 )
-from pytest_kcontroller.model.text import json_or_none
+from pytest_kcontroller.model.text import json_or_none, whole_number
 from pytest_kcontroller.zookeeper.znodes import CONTROLLER, CONTROLLER_EPOCH, parse_state_path
 
 ZOOKEEPER, NODE, CLIENT, PROGRAM = "zookeeper", "node", "client", "program"
@@ -74,8 +74,8 @@ def _controllers_by_zookeeper(history: History) -> list[Entry]:
             continue
         end(int(txn["t_us"]))
         if written[CONTROLLER]["type"] in WRITES:
-            node = _number(json_or_none(written[CONTROLLER].get("data")), "brokerid")
-            epoch = _whole(written[CONTROLLER_EPOCH].get("data")) if CONTROLLER_EPOCH in written else None
+            node = controller_named(written[CONTROLLER].get("data"))
+            epoch = whole_number(written[CONTROLLER_EPOCH].get("data")) if CONTROLLER_EPOCH in written else None
             holding = {"view": ZOOKEEPER, "node": node, "epoch": epoch, "session": txn["session"]}
             holding |= {"from_us": txn["t_us"], "to_us": None}
             spans.append(holding)
@@ -141,7 +141,7 @@ def _leaders(history: History) -> list[Entry]:
             value = json_or_none(op.get("data")) if op["type"] in WRITES else None
             if is_topic(op["path"]) and isinstance(value, dict) and isinstance(value.get("partitions"), dict):
                 for name in sorted(value["partitions"]):
-                    key = (op["path"].rpartition("/")[2], _whole(name) or 0)
+                    key = (op["path"].rpartition("/")[2], whole_number(name) or 0)
                     if key not in spans:
                         begin(key, txn["t_us"], None, None, None)
             elif (tp := parse_state_path(op["path"])) is not None and isinstance(value, dict):
@@ -215,7 +215,3 @@ def _fault(fault: Mapping[str, Any]) -> Entry:
 def _number(value: Any, key: str) -> int | None:
     found = value.get(key) if isinstance(value, dict) else None
     return found if isinstance(found, int) and not isinstance(found, bool) else None
-
-
-def _whole(text: Any) -> int | None:
-    return int(text) if isinstance(text, str) and text.isascii() and text.isdigit() else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from kcontroller_chaos.history.read import History, read_history
 from kcontroller_chaos.history.rundir import RunDirectory
 from kcontroller_chaos.judge.outcome import aggregate
 from kcontroller_chaos.judge.tested import Plan
+from kcontroller_chaos.judge.timeline import timeline
 from kcontroller_chaos.judge.verdict import judge, verdicts
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.runtime.real import RunStart
@@ -212,3 +214,16 @@ def test_the_status_of_many_runs(statuses, status):
 def test_a_state_that_somebody_has_overwritten_is_judged_too(text: str) -> None:
     value = verdicts(History((*GOOD, write(6, "0xa", ops={STATE: text}))))
     assert value["overall"] in ("unknown", "violated")
+
+
+@pytest.mark.parametrize(
+    ("controller", "epoch"),
+    [("node-1", "1"), ("{}", "1"), ({"base64": "/w=="}, "1"), (None, None), ('{"brokerid": 1}', "one")],
+)
+def test_a_program_may_have_znodes_of_kafka_s_names_in_a_format_of_its_own(controller: Any, epoch: Any) -> None:
+    written = {"/controller": controller, "/controller_epoch": epoch}
+    ops = [{"type": "create", "path": path, "data": data} for path, data in written.items()]
+    history = History((*GOOD, {**write(6, "0xd", ops={}), "ops": ops}))
+    value = verdicts(history, run={"system": {"command": ["x"]}, "started": "2026-11-29"})
+    assert [one["epoch"] for one in value["elections"]] == [1, 2]
+    assert timeline(history, value)["controllers"]

@@ -8,6 +8,7 @@ import pytest
 
 from kcontroller_chaos.history.read import History, in_order
 from kcontroller_chaos.invariants import check_all
+from pytest_kcontroller.zookeeper.znodes import TOPICS
 from tests.tools.histories import (
     CONFIG,
     ENDED,
@@ -406,6 +407,29 @@ def test_what_somebody_wrote_instead_of_a_state_is_nothing_that_a_rule_is_about(
         assert now[name] == before[name]
     for name in ("dead-leave-isr-at-failover", "relieved-stay-out-of-isr"):
         assert now[name]["verdict"] == before[name]["verdict"]
+
+
+ODD = [
+    "x",
+    "null",
+    "[]",
+    "7",
+    '{"partitions": 7}',
+    '{"partitions": {"0": 7, "x": []}}',
+    '{"topic_id": []}',
+    {"base64": "/w=="},
+]
+"""What others write where Kafka has a JSON object: text, or bytes that are none."""
+
+
+@pytest.mark.parametrize("odd", ODD, ids=str)
+def test_what_somebody_wrote_in_another_format_hinders_no_rule(odd):
+    paths = (f"{TOPICS}/bad", MARKER, CONFIG, "/controller", "/controller_epoch", "/admin/reassign_partitions", STATE)
+    paths += ("/admin/preferred_replica_election", "/brokers/ids/7", "/isr_change_notification/isr_change_0000000000")
+    for path in paths:
+        made_so = {**write(6, "0xd", ops={}), "ops": [{"type": "create", "path": path, "data": odd}]}
+        found = of(*GOOD, made_so, {**made_so, "ops": [{"type": "set", "path": path, "data": odd, "version": 1}]})
+        assert {name: entry["seen"] for name, entry in found.items() if entry["verdict"] == "unknown"} == {}, path
 
 
 def test_an_unreadable_log_is_unknown():
