@@ -361,6 +361,8 @@ def test_what_was_not_said_is_waited_for_and_told(kc_system: KSystems) -> None:
             system.wait_for_owner(path)
         with pytest.raises(UsageError, match="nobody can own "):
             system.owner(path)
+    with pytest.raises(UsageError, match="there is no node 7; there are: 0, 1"):
+        system.wait_for_owner("/x", other_than=7)
     with pytest.raises(
         UsageError, match=r"its program is not told where to listen\n  -> write {port} into its command"
     ):
