@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcontroller_chaos.backends import DEFAULT
 from pytest_kcontroller.fixtures import campaign_items, marker
 from pytest_kcontroller.fixtures.definitions import (
     _kc_grounds,
@@ -39,7 +38,7 @@ from pytest_kcontroller.fixtures.definitions import (
     zk_proxy,
     zookeeper,
 )
-from pytest_kcontroller.fixtures.options import TIMEOUT_SCALE_VARIABLE, add_options, read_settings
+from pytest_kcontroller.fixtures.options import TIMEOUT_SCALE_VARIABLE, add_options, given, read_settings
 from pytest_kcontroller.fixtures.server_fixtures import (
     _kc_zookeeper_ensemble,
     _kc_zookeeper_of_run,
@@ -209,10 +208,11 @@ def _sections(item: pytest.Item, cluster: KCluster, failure: BaseException) -> l
     if nothing:
         return []
     settings = read_settings(item.config)
-    seed = f" --kc-seed={settings.seed}" if settings.seed is not None else ""
+    file, _, names = item.nodeid.partition("::")
+    seen_from_here = os.path.relpath(item.config.rootpath / file, item.config.invocation_params.dir)
+    again = shlex.join(["pytest", f"{seen_from_here}::{names}", *given(item.config)])
     kept = "removed at the end, see --kc-keep" if settings.keep == "never" else cluster.directory
-    backend = f" --kc-backend={settings.backend}" if settings.backend != DEFAULT else ""
-    shown = [("to run it again", f"pytest {shlex.quote(item.nodeid)}{backend}{seed}\nhistories and logs: {kept}")]
+    shown = [("to run it again", f"{again}\nhistories and logs: {kept}")]
     try:
         return shown if no_moments else [*cluster.last_moments(), *shown]
     except Exception as bad:  # noqa: BLE001

@@ -51,6 +51,12 @@ def parse_choice(text: str) -> Choice:
     raise ValueError("must be embedded, path, container, container=IMAGE or http://HOST:PORT")
 
 
+def shown(url: str) -> str:
+    """For others to read: without a password."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() if parts.netloc else url
+
+
 def chosen() -> Choice:
     """Raises UsageError."""
     for name in (CHOICE, URL):

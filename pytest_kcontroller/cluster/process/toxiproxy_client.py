@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 from typing import Any
-from urllib.parse import urlsplit
 
+from pytest_kcontroller.cluster.process.proxy_choice import shown
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure, MissingExtraError
 
@@ -35,9 +35,8 @@ class ToxiproxyClient:
         except ImportError:
             raise MissingExtraError("the proxies between nodes", "toxiproxy") from None
         self.url, self._broken = url.rstrip("/"), requests.RequestException
-        parts = urlsplit(self.url)
-        self.shown = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
-        """`url` without a user and a password: what messages and logs say."""
+        self.shown = shown(self.url)
+        """What messages and logs say."""
         self._http = requests.Session()
         self._http.trust_env = False  # a proxy of the environment is not for the loopback
 
