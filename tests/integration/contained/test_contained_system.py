@@ -26,6 +26,7 @@ from tests.integration.chaos.test_campaign_run import campaign, only_run, verdic
 from tests.integration.cluster.test_container_zookeeper import NO_IMAGE
 from tests.integration.system.test_peers import TALK, assert_links_are_hit_and_seen
 from tests.integration.system.test_system_campaign import ELECT, believed_by_both_us
+from tests.tools.programs import run_in
 
 FILE = """\
 [campaign]
@@ -139,6 +140,27 @@ def test_one_that_does_not_start_is_told_with_what_a_person_can_type(kc_system: 
     assert f"-> try `docker pull {NO_IMAGE}`, or name another image (`image` of the program)" in str(missing.value)
     for failed in (ended, missing):
         assert "--network" not in str(failed.value), "it is gone by now"
+
+
+def test_its_zookeeper_that_does_not_start_is_not_that_of_others(pytester: pytest.Pytester, in_containers: str) -> None:
+    pytester.makeconftest(
+        f"""
+        from pytest_kcontroller.cluster.contained import cluster
+        from pytest_kcontroller.cluster.zookeeper import source
+
+        cluster.DEFAULT_IMAGE = source.DEFAULT_IMAGE = {NO_IMAGE!r}
+        """
+    )
+    pytester.makepyfile(
+        """
+        def test_1(kc_system): kc_system("x {zk}", image="any")
+        def test_2(kc_system): kc_system("x {zk}", image="any")
+        def test_3(kcluster): pass
+        """
+    )
+    ran = run_in(pytester, "-p", "no:randomly")
+    ran.assert_outcomes(failed=2, passed=1)
+    ran.stdout.fnmatch_lines(["E *ZooKeeper did not start: *", "E *tried before in this run, for *::test_1, and not *"])
 
 
 def test_a_base_that_was_built_anew_has_another_image(in_containers: str, monkeypatch: pytest.MonkeyPatch) -> None:
