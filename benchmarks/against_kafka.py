@@ -269,7 +269,7 @@ async def start_ours(bench: Bench, id_: int) -> Supervised:
 
 async def measure(options: argparse.Namespace, system: str) -> dict[str, float]:
     """Seconds and MB by the names in ROWS."""
-    with session_directory("kcontroller-benchmark-") as directory:
+    with session_directory() as directory:
         log = directory / "zookeeper.log"
         zookeeper = await EmbeddedZooKeeper.start(directory / "zookeeper", log=log, tick_ms=2000, heap="2g")
         jars = await release_jars(options.release, KafkaPlaces.of())

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -18,7 +17,13 @@ from pathlib import Path
 
 import psutil
 
-from pytest_kcontroller.cluster.children.processes import VARIABLE, Leftover, leftovers, owner_lives
+from pytest_kcontroller.cluster.children.processes import (
+    VARIABLE,
+    Leftover,
+    leftovers,
+    owner_lives,
+    owner_of_temporary,
+)
 from pytest_kcontroller.cluster.docker.leftovers import Leftover as LeftInEngine
 from pytest_kcontroller.cluster.docker.leftovers import (
     leftover_containers,
@@ -40,7 +45,6 @@ NAMED_BY = {
 }
 """Kinds that are somewhere else when one of these variables names the place."""
 END_S, END_TRIES = 5.0, 100
-DIRECTORY = re.compile(r"kcontroller-(\d+-\d+)-[0-9a-f]{8}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,20 +186,20 @@ def _directories() -> list[Item]:
     items = []
     for place in sorted({Path(tempfile.gettempdir()), short_temporary()}):
         try:
-            names = sorted(entry.name for entry in os.scandir(place) if _is_ours(entry))
+            entries = [entry for entry in os.scandir(place) if owner_of_temporary(entry.name) and _is_ours(entry)]
         except OSError as refused:
             raise EnvironmentFailure(f"{place}: {refused.strerror}") from None
-        items += [_directory(place / name) for name in names]
+        items += [_directory(place / name) for name in sorted(entry.name for entry in entries)]
     return items
 
 
 def _is_ours(entry: os.DirEntry[str]) -> bool:
-    is_directory = DIRECTORY.fullmatch(entry.name) is not None and entry.is_dir(follow_symlinks=False)
-    return is_directory and entry.stat(follow_symlinks=False).st_uid == os.getuid()
+    """Not a link, and of this user."""
+    return entry.is_dir(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_uid == os.getuid()
 
 
 def _directory(path: Path) -> Item:
-    session = path.name.split("-", 1)[1].rpartition("-")[0]
+    session = owner_of_temporary(path.name) or ""
     return Item(
         kind="directory",
         name=str(path),

@@ -12,7 +12,6 @@ import resource
 import shutil
 import socket
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -205,14 +204,19 @@ def _descriptors(name: str) -> Finding:
 
 def _temporary(name: str) -> Finding:
     """A directory, a file and a Unix socket can be made: a node's directory has all three."""
+    from pytest_kcontroller.cluster.children.processes import temporary_name
     from pytest_kcontroller.cluster.process.node import short_temporary
 
     place = short_temporary()
     try:
-        with tempfile.TemporaryDirectory(prefix="kcontroller-doctor-", dir=place) as directory:
-            Path(directory, "file").write_bytes(b"x")
+        directory = place / temporary_name()
+        directory.mkdir(mode=0o700)
+        try:
+            (directory / "file").write_bytes(b"x")
             with socket.socket(socket.AF_UNIX) as unix:
                 unix.bind(f"{directory}/socket")
+        finally:
+            shutil.rmtree(directory)
     except OSError as refused:
         return Finding(name, MISSING, f"{place}: {refused}", "export TMPDIR=DIRECTORY, one that you may write to")
     free = shutil.disk_usage(place).free // 2**20

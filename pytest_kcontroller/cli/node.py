@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
             settings = replace(settings, directory=str(args.directory))
         _make_directory(Path(settings.directory))
         return run_node(settings)
-    with session_directory("kcontroller-node-") as own:
+    with session_directory() as own:
         return run_node(replace(settings, directory=str(own)))
 
 

@@ -29,6 +29,7 @@ VARIABLE = "KCONTROLLER_SESSION"
 """In the environment of every process that we start: the owner's session id."""
 
 SESSION = re.compile(r"[0-9]+-[0-9]+")
+_TEMPORARY = re.compile(rf"kcontroller-({SESSION.pattern})-[0-9a-f]{{8}}")
 
 FORK_S = 60.0
 """After so long a fork server is given up, which has yet to import all on a busy machine."""
@@ -345,18 +346,23 @@ async def _reader(
     return reader
 
 
-def temporary_name(prefix: str = "kcontroller-") -> str:
+def temporary_name() -> str:
     """A new name for a temporary directory; it says whose it is, so that `kcontroller gc` knows when nobody's."""
-    return f"{prefix}{session_id()}-{secrets.token_hex(4)}"
+    return f"kcontroller-{session_id()}-{secrets.token_hex(4)}"
+
+
+def owner_of_temporary(name: str) -> str | None:
+    """The session id in such a name; None: it is no such name."""
+    return None if (found := _TEMPORARY.fullmatch(name)) is None else found[1]
 
 
 @contextlib.contextmanager
-def session_directory(prefix: str = "kcontroller-") -> Iterator[Path]:
+def session_directory() -> Iterator[Path]:
     """A new temporary directory that is removed when the block ends, or when this process dies, by SIGKILL too.
 
     A process that looks after it runs before the directory is made. Raises EnvironmentFailure if it cannot.
     """
-    directory = Path(tempfile.gettempdir()) / temporary_name(prefix)
+    directory = Path(tempfile.gettempdir()) / temporary_name()
     read, write = os.pipe()
     try:
         guard = subprocess.Popen(

@@ -137,7 +137,7 @@ def _locked(file: int) -> bool:
 async def _fetch(maven: str, version: str, cache: Path) -> Path:
     for left in cache.glob(f".{version}.part-*"):  # of somebody who died: nobody else is here
         shutil.rmtree(left, ignore_errors=True)
-    part, log = cache / temporary_name(f".{version}.part-"), cache / f"{version}.log"
+    part, log = cache / f".{version}.part-{temporary_name()}", cache / f"{version}.log"
     part.mkdir()
     try:
         (part / "pom.xml").write_text(pom(version), encoding="utf-8")

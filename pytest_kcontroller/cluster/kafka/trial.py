@@ -28,7 +28,7 @@ async def try_release(version: str) -> tuple[float, Path]:
     Raises UsageError, EnvironmentFailure (a StartError has the last lines of the log).
     """
     java, jars = find_java(), await release_jars(version, KafkaPlaces.of())
-    with session_directory("kcontroller-doctor-") as directory:
+    with session_directory() as directory:
         zookeeper = await EmbeddedZooKeeper.start(directory / "zookeeper", log=directory / "zookeeper.log")
         try:
             settings = BrokerSettings(

@@ -18,7 +18,7 @@ import pytest
 
 from pytest_kcontroller.cli import _leftovers, main
 from pytest_kcontroller.cli._leftovers import Item
-from pytest_kcontroller.cluster.children.processes import VARIABLE, leftovers, session_id, temporary_name
+from pytest_kcontroller.cluster.children.processes import VARIABLE, leftovers, session_id, session_of, temporary_name
 from pytest_kcontroller.cluster.docker.containers import HOST_LABEL, SESSION_LABEL, engine, host
 from pytest_kcontroller.cluster.docker.leftovers import (
     leftover_containers,
@@ -99,6 +99,26 @@ def test_what_a_dead_session_left_is_listed_and_removed(
 
     again = gc(tmp_path, session=dead)
     assert (again.returncode, again.stdout) == (0, "0 leftovers\n")
+
+
+def test_what_a_killed_node_left_is_found(tmp_path: Path) -> None:
+    """And the process with it that looks after its directory."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        place = f"127.0.0.1:{silent.getsockname()[1]}"
+        command = [*PROGRAM, "node", "--id", "0", "--port", "0", "--zookeeper", place]
+        with subprocess.Popen(command, env={**os.environ, "TMPDIR": str(tmp_path)}) as node:
+            silent.settimeout(scaled(60))
+            silent.accept()[0].close()  # it runs, and has its directory
+            session = session_of(node.pid)
+            guards = [left.pid for left in leftovers() if left.session == session]
+            (directory,) = tmp_path.iterdir()
+            for pid in guards:
+                os.kill(pid, signal.SIGKILL)
+            node.kill()
+    assert guards
+    assert directory.is_dir()
+    assert f"removed  directory {directory} " in gc(tmp_path, session=session).stdout
+    assert not directory.exists()
 
 
 def test_json_names_each(left: tuple[subprocess.Popen[str], Path], dead: str, tmp_path: Path) -> None:

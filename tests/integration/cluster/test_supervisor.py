@@ -19,7 +19,14 @@ import psutil
 import pytest
 
 from pytest_kcontroller.cluster.children import processes
-from pytest_kcontroller.cluster.children.processes import VARIABLE, Supervised, leftovers, session_directory, session_id
+from pytest_kcontroller.cluster.children.processes import (
+    VARIABLE,
+    Supervised,
+    leftovers,
+    owner_of_temporary,
+    session_directory,
+    session_id,
+)
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.runtime.timeouts import within
 
@@ -172,10 +179,10 @@ async def test_no_sibling_holds_a_pipe_of_another(tmp_path: Path) -> None:
 
 
 def test_a_session_directory_goes_with_its_block() -> None:
-    with session_directory("kc-test-") as directory:
+    with session_directory() as directory:
         (directory / "below").mkdir()
         (directory / "below" / "file").write_text("x")
-        assert directory.name.startswith(f"kc-test-{session_id()}-")
+        assert owner_of_temporary(directory.name) == session_id(), "or `kcontroller gc` would not see it"
         assert [left.session for left in leftovers() if str(directory) in left.command] == [session_id()]
     assert not directory.exists()
     assert not [left for left in leftovers() if str(directory) in left.command]
