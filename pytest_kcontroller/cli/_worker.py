@@ -7,7 +7,6 @@ the owner's, also after SIGKILL. Batches are short, because what a run killed st
 from __future__ import annotations
 
 import asyncio
-import errno
 import gc
 import json
 import os
@@ -65,12 +64,13 @@ def play(batch: Mapping[str, Any], output: TextIO) -> None:
 
 def _failure(failed: Exception) -> dict[str, Any]:
     """`status` as an exit status: whose fault it is."""
+    from pytest_kcontroller.cli import UNWRITABLE
     from pytest_kcontroller.errors import EnvironmentFailure, KControllerError
     from pytest_kcontroller.model.text import shown
 
     if isinstance(failed, KControllerError):
         return {"status": failed.exit_status, "what": str(failed)}
-    if isinstance(failed, OSError) and failed.errno == errno.ENOSPC:
+    if isinstance(failed, OSError) and failed.errno in UNWRITABLE:
         return {"status": EnvironmentFailure.exit_status, "what": f"nothing more can be written: {failed}"}
     return {"status": KControllerError.exit_status, "what": f"{type(failed).__name__}: {shown(failed, str)}"}
 

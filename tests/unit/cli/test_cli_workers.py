@@ -35,6 +35,8 @@ def test_after_the_last_seed_there_is_none(jobs: int) -> None:
     [
         (UsageError("the fault cannot be drawn"), 2),
         (OSError(errno.ENOSPC, "No space left on device"), 6),
+        (OSError(errno.EIO, "Input/output error"), 6),
+        (OSError(errno.EACCES, "Permission denied"), 3),
         (ZeroDivisionError("of ours"), 3),
         (Speechless(), 3),
     ],
