@@ -6,9 +6,9 @@ import argparse
 import os
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_kcontroller.cli import explain
 from pytest_kcontroller.cli._choices import named_path
@@ -52,13 +52,14 @@ def run(args: argparse.Namespace) -> int:
     except ImportError as missing:
         raise MissingExtraError("kcontroller report", "reports") from missing
     from kcontroller_reports.scan import find_runs
+    from pytest_kcontroller.cli._output import documented
 
     found = find_runs(args.directories)
     for remark in found.remarks:
         _remark(remark)
     if not found.places:
         print("there is nothing to report: no run directory (one with a run.json) was found", file=sys.stderr)
-        _print_json(args, _NOTHING_RAN, runs=0, verdicts={}, files={}, remarks=list(found.remarks))
+        _print_json(args, _NOTHING_RAN, remarks=found.remarks)
         return _NOTHING_RAN
     from kcontroller_reports.report import check_output, write_report
 
@@ -66,7 +67,9 @@ def run(args: argparse.Namespace) -> int:
     _say(f"{len(found.places)} run{'' if len(found.places) == 1 else 's'} found; Spark starts, which takes a while")
     from kcontroller_reports.session import spark_session
 
-    with spark_session(runs=len(found.places), tell=_say) as spark:
+    runs = len(found.places)
+    without = documented(lambda status: _print_json(args, status, runs=runs, remarks=found.remarks))
+    with without, spark_session(runs=runs, tell=_say) as spark:
         report = write_report(spark, found.places, args.out, found.remarks, _say)
     _tell(args, found.remarks, report)
     return 0
@@ -100,15 +103,25 @@ def _tell(args: argparse.Namespace, remarks: Sequence[str], report: Report) -> N
         runs=len(report.summary.runs),
         verdicts=dict(sorted(verdicts.items())),
         files={name: str(args.out / file) for name, file in named.items()},
-        remarks=[*remarks, *report.remarks],
+        remarks=(*remarks, *report.remarks),
     )
 
 
-def _print_json(args: argparse.Namespace, status: int, **facts: Any) -> None:
+def _print_json(
+    args: argparse.Namespace,
+    status: int,
+    *,
+    runs: int = 0,
+    verdicts: Mapping[str, int] | None = None,
+    files: Mapping[str, str] | None = None,
+    remarks: Sequence[str],
+) -> None:
+    """Without verdicts and files: of a report that was not written."""
     from pytest_kcontroller.cli._json import print_json
     from pytest_kcontroller.cli._output import document
 
     if args.json:
+        facts = {"runs": runs, "verdicts": verdicts or {}, "files": files or {}, "remarks": list(remarks)}
         print_json(document("report", status, **facts))
 
 
