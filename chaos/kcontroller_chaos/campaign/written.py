@@ -17,15 +17,18 @@ PLACED = ("faults", "workload", "generator")
 
 
 def campaign_text(campaign: Campaign, actions: Sequence[Action], seed: int, about: str) -> str:
-    """Everything else of the file is as it was. The seed moves the times a little, as in every file, so that it need not
-    come out as this schedule does. `about` is its first line."""
+    """Everything else of the file is as it was, with thresholds that these actions can reach. The seed moves the times a
+    little, as in every file, so that it need not come out as this schedule does. `about` is its first line."""
     told = {name: value for name, value in tomllib.loads(campaign.text).items() if name not in PLACED}
     faults = [_fault(action) for action in actions if action.what != ADMIN]
     told["campaign"] = {**told["campaign"], "seeds": f"{seed}"}
-    thresholds = told.setdefault("thresholds", {})
-    thresholds["faults_applied"] = min(campaign.thresholds.faults_applied, len(faults))
+    workload = [_admin(action) for action in actions if action.what == ADMIN]
+    told["thresholds"] = told.get("thresholds", {}) | {  # no file may ask for more than it has
+        "faults_applied": min(campaign.thresholds.faults_applied, len(faults)),
+        "operations_ok": min(campaign.thresholds.operations_ok, len(workload)),
+    }
     told["faults"] = faults
-    told["workload"] = [_admin(action) for action in actions if action.what == ADMIN]
+    told["workload"] = workload
     return "".join(f"{line}\n" for line in [f"# {about}", *_sections(told)])
 
 

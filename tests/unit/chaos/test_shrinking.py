@@ -86,6 +86,21 @@ def test_when_it_is_over_what_is_left_violates() -> None:
     assert early.schedule.actions[-4] in left and 1 < len(left) < len(early.schedule.actions)
 
 
+@pytest.mark.parametrize(("faults", "operations"), [(0, 0), (1, 1), (0, 3), (3, 0), (9, 9)])
+def test_no_more_is_asked_for_than_is_left(faults: int, operations: int, tmp_path: Path) -> None:
+    """What a generator draws in plenty, of which some is enough for the violation."""
+    asked = "\n[thresholds]\nfaults_applied = 5\noperations_ok = 2\ninvariants_exercised = 0\n"
+    (tmp_path / "asking.toml").write_text((CAMPAIGNS / "explore.toml").read_text() + asked)
+    campaign = load_campaign(tmp_path / "asking.toml")
+    drawn = draw(campaign, 1).actions
+    some = [action for action in drawn if action.what == "fault"][:faults]
+    some += [action for action in drawn if action.what == "admin"][:operations]
+    (tmp_path / "x.toml").write_text(campaign_text(campaign, some, 7, "what is left"))
+    least = load_campaign(tmp_path / "x.toml").thresholds
+    assert (least.faults_applied, least.operations_ok) == (min(5, faults), min(2, operations))
+    assert least.invariants_exercised == 0, "what the actions have no part in"
+
+
 @pytest.mark.parametrize("name", ["smoke", "zombie", "links", "everything", "explore"])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_file_of_a_schedule_has_the_same_actions(name: str, seed: int, tmp_path: Path) -> None:
