@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -59,6 +60,7 @@ def original_run(path: Path, out: Path) -> tuple[Planned, Options, Original | No
         raise UsageError(
             f"there is no backend {facts['backend']!r}", where=f"{path / 'run.json'}: `backend`", hint=hint
         )
+    _choose_as_then(backends.backend(facts["backend"]), facts.get("versions"), path / "run.json")
     campaign = load_campaign(directory.campaign, load_catalogue(facts["plugins"]))
     played = facts["schedule"] if isinstance(facts.get("schedule"), dict) else {}
     schedule = Schedule.load(directory.schedule, campaign, facts["seed"], str(played.get("no_room") or ""))
@@ -79,6 +81,19 @@ def original_run(path: Path, out: Path) -> tuple[Planned, Options, Original | No
     except (KeyError, TypeError, ValueError) as missing:
         raise UsageError(f"it lacks what a replay needs: {missing!r}", where=str(path / "run.json")) from None
     return planned, options, _judged(path / "verdicts.json")
+
+
+def _choose_as_then(backend: backends.Backend, versions: Any, file: Path) -> None:
+    """What the environment chooses is what it chose for the run, from now on. Raises UsageError: it says otherwise."""
+    for name, variable in backend.chosen_by.items():
+        where = f"{file}: `versions.{name}`"
+        then = versions.get(name) if isinstance(versions, dict) else None
+        if not isinstance(then, str):
+            raise UsageError("is missing", where=where)
+        if (now := os.environ.get(variable) or then) != then:
+            hint = f"unset {variable}, or play the campaign file with it: kcontroller campaign run FILE"
+            raise UsageError(f"the run had {then}, and ${variable} is {now}", where=where, hint=hint)
+        os.environ[variable] = then
 
 
 def _may_be(name: str, value: Any) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kcontroller_chaos import backends
 from kcontroller_chaos.checking import NEVER_EXERCISED
 from kcontroller_chaos.judge.outcome import counted_as
 from pytest_kcontroller.model.text import in_words, printable_lines
@@ -245,7 +246,8 @@ def seeds_text(seeds: Sequence[int]) -> str:
 def run_line(file: str, seeds: Sequence[int], options: Options, *, backend: str) -> str:
     """What plays these seeds of a campaign file, as it is typed."""
     command = ["kcontroller", "campaign", "run", file, "--seeds", seeds_text(seeds)]
-    return typed([*command, *arguments(options, backend=backend)], options.plugins)
+    variables = backends.backend(options.backend).chosen
+    return typed([*command, *arguments(options, backend=backend)], options.plugins, variables)
 
 
 def arguments(options: Options, *, backend: str) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from pytest_kcontroller.cli._plan import table
 from pytest_kcontroller.cli._results import Planned, arguments, line_of, run_line, why
 from pytest_kcontroller.cli._signals import run_until_terminated
 from pytest_kcontroller.errors import EnvironmentFailure, UsageError
+from pytest_kcontroller.plugin.manager import typed
 from pytest_kcontroller.runtime.real import RealClock, RunStart
 
 if TYPE_CHECKING:
@@ -217,7 +217,8 @@ def _tell_written(plan: Shrink, seed: int) -> None:
     print(f"written: {plan.output}")
     print(f"    to play it: {plan.again}")
     if not arguments(given, backend=options.backend):
-        print(f"    as a test: pytest {shlex.quote(str(plan.output))} --kc-backend={options.backend}")
+        test = ["pytest", str(plan.output), f"--kc-backend={options.backend}"]
+        print(f"    as a test: {typed(test, (), backends.backend(options.backend).chosen)}")
 
 
 def document_of(plan: Shrink, status: int) -> Document:

@@ -213,9 +213,11 @@ def child_environment() -> dict[str, str]:
     return {PATH_VARIABLE: os.pathsep.join(entries)}
 
 
-def typed(command: Sequence[str], modules: Sequence[str]) -> str:
-    """The command as it is typed in a shell: before it stands what it needs to find these modules as this process does."""
-    return _environment_for(tuple(modules)) + shlex.join(command)
+def typed(command: Sequence[str], modules: Sequence[str], variables: Mapping[str, str] | None = None) -> str:
+    """The command as it is typed in a shell: before it stand these variables, and what it needs to find these modules as
+    this process does."""
+    given = "".join(f"{name}={shlex.quote(value)} " for name, value in (variables or {}).items())
+    return _environment_for(tuple(modules)) + given + shlex.join(command)
 
 
 @cache

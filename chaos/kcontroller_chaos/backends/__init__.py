@@ -9,8 +9,9 @@ read this too.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
-from dataclasses import dataclass
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from pytest_kcontroller.cluster.capabilities import (
@@ -27,6 +28,7 @@ from pytest_kcontroller.cluster.capabilities import (
     ZOOKEEPERS,
     Capability,
 )
+from pytest_kcontroller.cluster.kafka import RELEASE_VARIABLE
 from pytest_kcontroller.cluster.zookeeper import CONTAINER, PLACES
 from pytest_kcontroller.errors import NotOnThisBackend, UsageError
 
@@ -60,6 +62,13 @@ class Backend:
     """Its nodes are containers: the code is that of processes, and a start takes longer."""
     requirement: str | None = None
     """What `--kc-require` calls that of its needs which others have not."""
+    chosen_by: Mapping[str, str] = field(default_factory=dict)
+    """Of the versions in run.json those that the environment chooses: name -> variable."""
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """The variables that choose such a version now: a line that is typed elsewhere needs them."""
+        return {name: value for name in self.chosen_by.values() if (value := os.environ.get(name))}
 
     def load(self) -> BackendModule:
         return cast("BackendModule", importlib.import_module(self.module))
@@ -115,6 +124,7 @@ BACKENDS = (
         needs=("java", "kafka", "zookeeper", "proxies", "loopback", "descriptors", "temporary", *PLUGINS),
         lacks=(HOLDS, CRASH_POINTS, REPORTS, OWN_CLOSE, SIZED_DISKS, POWERS, CLOCKS, CONTAINERS),
         requirement="kafka",
+        chosen_by={"kafka": RELEASE_VARIABLE},
     ),
     Backend(
         name="docker",

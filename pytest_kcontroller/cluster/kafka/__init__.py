@@ -5,3 +5,6 @@ jars      where the jars of a release are: a directory that somebody names, or a
 broker    one broker, as a supervised process
 tools     the release's own command-line tools
 """
+
+RELEASE_VARIABLE = "KCONTROLLER_KAFKA_RELEASE"
+"""Which release the nodes of a cluster are."""

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pytest_kcontroller.cluster.capabilities import BROKERS, CLIENTS, DISKS, PEERS, ZOOKEEPER_BYTES, ZOOKEEPERS
 from pytest_kcontroller.cluster.java import find_java
+from pytest_kcontroller.cluster.kafka import RELEASE_VARIABLE
 from pytest_kcontroller.cluster.kafka.broker import JVM, BrokerSettings, property_text
 from pytest_kcontroller.cluster.kafka.jars import KafkaPlaces, release_jars
 from pytest_kcontroller.cluster.kafka.node import KafkaNode
@@ -23,7 +24,6 @@ from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.embedded import TERMINATED
 from pytest_kcontroller.errors import NotOnThisBackend
 
-RELEASE_VARIABLE = "KCONTROLLER_KAFKA_RELEASE"
 RELEASE = "3.9.1"
 STOP_S = 30.0
 """Kafka's broker tries a controlled shutdown some times, and closes its logs."""

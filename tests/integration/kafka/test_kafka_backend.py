@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 from pytest_kcontroller import KafkaReleases
+from pytest_kcontroller.cluster.kafka import RELEASE_VARIABLE
 from pytest_kcontroller.cluster.timing import VARIABLE, scaled
 
 TESTS = """
@@ -82,6 +84,44 @@ def test_a_leader_moves_although_its_broker_lives(kcluster, chaos):
 def test_selectors(kcluster):
     pass
 """
+
+
+CAMPAIGN = """
+[campaign]
+name = "one"
+duration_s = 1
+
+[cluster]
+nodes = 1
+
+[[workload]]
+kind = "admin"
+action = "create_topic"
+topic = "orders"
+at_s = 0.2
+"""
+
+PROGRAM = "import sys; from pytest_kcontroller.cli import main; sys.exit(main())"
+
+
+def test_a_replay_has_the_release_of_its_run(kafka_release: KafkaReleases, tmp_path: Path) -> None:
+    """Which is not that of the other test, nor the one without the variable."""
+    kafka_release("2.8.2")
+    (tmp_path / "one.toml").write_text(CAMPAIGN)
+    outside = {name: value for name, value in os.environ.items() if name != RELEASE_VARIABLE}
+
+    def played(*arguments: str, **variables: str) -> Path:
+        command = [sys.executable, "-c", PROGRAM, *arguments, "--json"]
+        done = subprocess.run(
+            command, cwd=tmp_path, env={**outside, **variables}, capture_output=True, text=True, timeout=scaled(120)
+        )
+        assert done.returncode == 0, done.stderr
+        return tmp_path / json.loads(done.stdout)["runs"][0]["directory"]
+
+    run = played("campaign", "run", "one.toml", "--backend", "kafka", **{RELEASE_VARIABLE: "2.8.2"})
+    again = played("replay", str(run))
+    assert again != run
+    assert [json.loads((one / "run.json").read_text())["versions"]["kafka"] for one in (run, again)] == ["2.8.2"] * 2
 
 
 def test_the_same_tests_run_on_kafkas_brokers(kafka_release: KafkaReleases, tmp_path: Path) -> None:

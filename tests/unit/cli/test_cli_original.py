@@ -9,7 +9,13 @@ from typing import Any
 
 import pytest
 
+from kcontroller_chaos import backends
+from kcontroller_chaos.play.runner import Options
 from pytest_kcontroller.cli import main
+from pytest_kcontroller.cli._original import original_run
+from pytest_kcontroller.cli._results import run_line
+from pytest_kcontroller.cluster.kafka import RELEASE_VARIABLE
+from pytest_kcontroller.cluster.kafka.cluster import chosen_release
 
 QUIET = """
 [campaign]
@@ -124,6 +130,34 @@ def test_what_the_run_says_of_its_options_is_not_called_an_option(
         (run / "run.json").write_text(before)
         assert said.startswith(says)
         assert "--" not in said
+
+
+@pytest.mark.parametrize("command", ["replay", "shrink"])
+def test_another_release_than_the_runs_is_refused(
+    run: Path, capsys: pytest.CaptureFixture[str], command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(RELEASE_VARIABLE, "3.9.1")
+    change(run / "run.json", backend="kafka", versions={"kafka": "2.0.1"})
+    assert refused(capsys, command) == (
+        f"run/run.json: `versions.kafka`: the run had 2.0.1, and ${RELEASE_VARIABLE} is 3.9.1\n"
+        f"  -> unset {RELEASE_VARIABLE}, or play the campaign file with it: kcontroller campaign run FILE\n"
+    )
+    change(run / "run.json", versions={})
+    assert refused(capsys, command) == "run/run.json: `versions.kafka`: is missing\n"
+
+
+@pytest.mark.parametrize("now", ["", "2.0.1"])
+def test_the_release_of_the_run_is_chosen_and_said_in_what_is_to_be_typed(
+    run: Path, now: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(RELEASE_VARIABLE, now)
+    change(run / "run.json", backend="kafka", versions={"kafka": "2.0.1"})
+    _, options, _ = original_run(run, Path("out"))
+    assert chosen_release() == "2.0.1"
+    play = "kcontroller campaign run f.toml --seeds 1,2"
+    line = run_line("f.toml", [1, 2], options, backend=backends.DEFAULT)
+    assert line == f"{RELEASE_VARIABLE}=2.0.1 {play} --backend kafka --assignment striped"
+    assert run_line("f.toml", [1, 2], Options(), backend=backends.DEFAULT) == play, "no nodes of it there"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_kcontroller.cluster.kafka.cluster import RELEASE_VARIABLE, KafkaCluster
+from pytest_kcontroller.cluster.kafka import RELEASE_VARIABLE
+from pytest_kcontroller.cluster.kafka.cluster import KafkaCluster
 from pytest_kcontroller.cluster.kafka.releases import TABLE, artifacts, check_log_dirs, check_release, pom
 from pytest_kcontroller.cluster.kafka.tools import main_class
 from pytest_kcontroller.cluster.observed import ClusterSettings
