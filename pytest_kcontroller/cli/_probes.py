@@ -93,6 +93,9 @@ def _proxies(name: str) -> Finding:
         return Finding(name, MISSING, bad.what, f"correct ${CHOICE}, or unset it")
     if choice.kind == "url":
         return _asked_server(name, choice.what)
+    if choice.kind == "path" and shutil.which(choice.what) is None:
+        how = f"install it, or set ${CHOICE} to embedded, or unset it"
+        return Finding(name, MISSING, f"{choice.what} is not on the path (${CHOICE})", how)
     if choice.kind == "path":
         return Finding(name, OK, f"toxiproxy-server {version_of(choice.what)} at {choice.what} (on the path)")
     if choice.kind == "container":

@@ -8,7 +8,6 @@ from pytest_kcontroller.cluster.contained.cluster import ContainedCluster, Conta
 from pytest_kcontroller.cluster.contained.image import base
 from pytest_kcontroller.cluster.contained.room import chosen_here
 from pytest_kcontroller.cluster.process import proxy_server
-from pytest_kcontroller.cluster.process.proxy_choice import chosen
 from pytest_kcontroller.cluster.zookeeper.container import DEFAULT_IMAGE
 from pytest_kcontroller.cluster.zookeeper.source import check_zookeeper
 
@@ -28,7 +27,7 @@ def check(zookeeper_image: str | None) -> None:
 
 
 def versions(zookeeper_image: str | None) -> dict[str, str]:
-    proxies = {"toxiproxy": "embedded"} if chosen().kind == "path" else proxy_server.versions()  # see Room.proxies
+    proxies = proxy_server.versions(chosen_here())
     return {**java.versions(zookeeper_image or DEFAULT_IMAGE), **proxies, "node base": base()}
 
 

@@ -19,6 +19,7 @@ from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.process import proxy_server
 from pytest_kcontroller.cluster.process.cluster import ProcessCluster
 from pytest_kcontroller.cluster.process.ground import Grounds
+from pytest_kcontroller.cluster.process.proxy_choice import chosen
 from pytest_kcontroller.cluster.system.cluster import SystemCluster
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.source import check_zookeeper
@@ -35,7 +36,7 @@ check = check_zookeeper
 
 
 def versions(zookeeper_image: str | None) -> dict[str, str]:
-    return {**java.versions(zookeeper_image), **proxy_server.versions()}
+    return {**java.versions(zookeeper_image), **proxy_server.versions(chosen())}
 
 
 SESSIONS_S = 0.05

@@ -44,15 +44,17 @@ def disk(node: int) -> Path:
 
 
 def chosen_here() -> Choice:
-    """Which toxiproxy server proxies are on. Raises UsageError; NotOnThisBackend, if it is none of ours."""
-    choice = chosen()
-    if choice.kind == "url":
+    """Which toxiproxy server proxies are on: what happens to be on this machine's path does not count. Raises UsageError;
+    NotOnThisBackend, if it is to be one that cannot be in the containers' network."""
+    choice, said = chosen(), next((name for name in (CHOICE, URL) if os.environ.get(name)), None)
+    if said is not None and choice.kind in ("url", "path"):
+        other = "a server of others" if choice.kind == "url" else "a program of this machine"
         raise NotOnThisBackend(
-            "the proxies of nodes in containers are in the containers' network, and not on a server of others",
-            where=f"${CHOICE if os.environ.get(CHOICE) else URL}",
+            f"the proxies of nodes in containers are in the containers' network, and not on {other}",
+            where=f"${said}",
             hint=f"leave it out, or set ${CHOICE} to container or embedded (--kc-toxiproxy)",
         )
-    return choice
+    return Choice("embedded") if choice.kind == "path" else choice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,8 @@ URL = "KCONTROLLER_TOXIPROXY_URL"
 OPTION = f"--kc-toxiproxy or ${CHOICE}"
 """What a person says."""
 BINARY = "toxiproxy-server"
-IMAGE = "shopify/toxiproxy"
+IMAGE = "ghcr.io/shopify/toxiproxy:2.12.0"
+"""Docker Hub has none that is newer than 2.1.4."""
 
 
 @dataclass(frozen=True, slots=True)

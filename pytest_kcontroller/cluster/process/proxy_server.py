@@ -24,7 +24,7 @@ from pytest_kcontroller.cluster.children.processes import Supervised, session_id
 from pytest_kcontroller.cluster.docker.contained_process import ContainedProcess
 from pytest_kcontroller.cluster.docker.containers import ContainerSpec
 from pytest_kcontroller.cluster.process.proxy_choice import BINARY, OPTION, Choice, chosen, parse_choice
-from pytest_kcontroller.cluster.process.toxiproxy_client import ToxiproxyClient
+from pytest_kcontroller.cluster.process.toxiproxy_client import NoToxiproxyError, ToxiproxyClient
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure, MissingExtraError, StartError
 from pytest_kcontroller.model.cluster import Address
@@ -51,9 +51,8 @@ class Serving(Protocol):
         ...
 
 
-def versions() -> dict[str, str]:
-    """Which server it is, for run.json; a version is what the server itself says. Raises UsageError."""
-    choice = chosen()
+def versions(choice: Choice) -> dict[str, str]:
+    """Which server it is, for run.json; a version is what the server itself says."""
     if choice.kind == "path":
         return {"toxiproxy": f"{BINARY} {version_of(choice.what)} at {choice.what}"}
     if choice.kind == "container":
@@ -131,13 +130,20 @@ async def answering(server: Serving, pid: int | None, api: Address, log: Path, b
                 return url
             await asyncio.sleep(POLL_S)
         raise StartError("toxiproxy", phase="no answer", seconds=patience.seconds, log=log, command=by_hand)
+    except NoToxiproxyError as other:
+        await server.stop(0)
+        how = f"another one: {OPTION}"
+        raise StartError(
+            "toxiproxy", phase=other.what, seconds=patience.seconds, log=log, command=by_hand, hint=how
+        ) from None
     except BaseException:
         await server.stop(0)
         raise
 
 
 async def _ready(log: Path, api: Address) -> str | None:
-    """The URL once it answers: the embedded server prints its address, the real one is asked at its port."""
+    """The URL once it answers: the embedded server prints its address, the real one is asked at its port. Raises
+    NoToxiproxyError."""
     if not api.port:
         for line in log.read_text(errors="replace").splitlines():
             if line.startswith('{"ready"'):
@@ -146,6 +152,8 @@ async def _ready(log: Path, api: Address) -> str | None:
     url = f"http://{api}"
     try:
         await in_thread(lambda: ToxiproxyClient(url).call("GET", "/version"))
+    except NoToxiproxyError:
+        raise
     except EnvironmentFailure:
         return None
     return url

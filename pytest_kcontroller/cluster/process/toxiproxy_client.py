@@ -24,6 +24,10 @@ class ToxiproxyRefusal(EnvironmentFailure):
         super().__init__(f"toxiproxy: {body}", where=where)
 
 
+class NoToxiproxyError(EnvironmentFailure):
+    """Something answered that is no toxiproxy, or one that is too old."""
+
+
 class ToxiproxyClient:
     """One toxiproxy server's HTTP API. toxiproxy-python keeps the server's address in its classes, so two servers in one
     process are impossible with it, and its calls have no time limit."""
@@ -41,7 +45,8 @@ class ToxiproxyClient:
         self._http.trust_env = False  # a proxy of the environment is not for the loopback
 
     def call(self, method: str, path: str, body: object | None = None) -> Any:
-        """The decoded answer, None for an empty one. Raises ToxiproxyRefusal, and EnvironmentFailure: there is none."""
+        """The decoded answer, None for an empty one. Raises ToxiproxyRefusal; NoToxiproxyError; EnvironmentFailure: there is
+        none."""
         try:
             answer = self._http.request(method, self.url + path, json=body, timeout=scaled(HTTP_S))
         except self._broken as broken:
@@ -54,7 +59,7 @@ class ToxiproxyClient:
             return answer.json() if answer.content else None
         except ValueError:
             what = f"this is no toxiproxy of 2.7 or newer; it said {answer.text[:80]!r}"
-            raise EnvironmentFailure(what, where=f"{method} {self.shown}{path}") from None
+            raise NoToxiproxyError(what, where=f"{method} {self.shown}{path}") from None
 
     def close(self) -> None:
         self._http.close()

@@ -75,6 +75,13 @@ def test_here_everything_can_run_that_the_tests_need() -> None:
             "unset KC_TIMEOUT_SCALE",
         ),
         ("KCONTROLLER_TOXIPROXY_URL", "http://127.0.0.1:1", "proxies", "no answer", "unset KCONTROLLER_TOXIPROXY_URL"),
+        (
+            "KCONTROLLER_TOXIPROXY",
+            "path",
+            "proxies",
+            "toxiproxy-server is not on the path",
+            "set $KCONTROLLER_TOXIPROXY to",
+        ),
     ],
 )
 def test_what_a_cluster_cannot_do_without_is_status_6(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import os
+import sys
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,21 +50,49 @@ def test_nonsense_is_refused_where_it_was_said(monkeypatch: pytest.MonkeyPatch) 
         chosen()
 
 
+OLD = """#!{python}
+import http.server, sys
+
+
+class Old(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"2.6.0")
+
+
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[sys.argv.index("-port") + 1])), Old).serve_forever()
+"""
+
+
+def test_a_server_that_is_too_old_is_told_so_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the real ones before 2.7 say their version, and the newest on Docker Hub is 2.1.4."""
+    binary = tmp_path / "toxiproxy-server"
+    binary.write_text(OLD.format(python=sys.executable))
+    binary.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setenv(CHOICE, "path")
+    monkeypatch.setattr(proxy_server, "START_S", float("inf"))  # it need not wait for it
+    with pytest.raises(StartError, match=r"not start: this is no toxiproxy of 2\.7 or newer; it said '2\.6\.0'") as old:
+        asyncio.run(find_server(tmp_path / "log"))
+    assert "  -> another one: --kc-toxiproxy" in str(old.value)
+
+
 def test_the_history_says_which(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(CHOICE, "embedded")
-    assert proxy_server.versions() == {"toxiproxy": "embedded"}
+    assert proxy_server.versions(chosen()) == {"toxiproxy": "embedded"}
     with embedded() as server:
         monkeypatch.setenv(CHOICE, f"http://user:secret@{server.host}:{server.port}")
-        assert proxy_server.versions() == {"toxiproxy": f"2.12.0 at {server.host}:{server.port}"}
-    assert proxy_server.versions() == {"toxiproxy": f"at {server.host}:{server.port}"}
+        assert proxy_server.versions(chosen()) == {"toxiproxy": f"2.12.0 at {server.host}:{server.port}"}
+    assert proxy_server.versions(chosen()) == {"toxiproxy": f"at {server.host}:{server.port}"}
     monkeypatch.setenv(CHOICE, "container=some:1")
-    assert proxy_server.versions() == {"toxiproxy": "container of some:1"}
+    assert proxy_server.versions(chosen()) == {"toxiproxy": "container of some:1"}
     binary = tmp_path / "toxiproxy-server"
     binary.write_text("#!/bin/sh\necho toxiproxy-server version 2.9.0\n")
     binary.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     monkeypatch.setenv(CHOICE, "path")
-    assert proxy_server.versions() == {"toxiproxy": f"toxiproxy-server 2.9.0 at {binary}"}
+    assert proxy_server.versions(chosen()) == {"toxiproxy": f"toxiproxy-server 2.9.0 at {binary}"}
 
 
 @pytest.fixture

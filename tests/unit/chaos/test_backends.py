@@ -10,7 +10,8 @@ import pytest
 from kcontroller_chaos import backends
 from kcontroller_chaos.campaign.file import Campaign, load_campaign
 from pytest_kcontroller.cluster.capabilities import CRASH_POINTS, HOLDS, OPTIONAL
-from pytest_kcontroller.cluster.process.proxy_choice import CHOICE, URL
+from pytest_kcontroller.cluster.contained.room import chosen_here
+from pytest_kcontroller.cluster.process.proxy_choice import BINARY, CHOICE, URL, Choice, chosen
 from pytest_kcontroller.errors import NotOnThisBackend, UsageError
 
 HEAD = '[campaign]\nname = "x"\nduration_s = 20\nseeds = "1"\n\n[cluster]\nnodes = 3\n\n'
@@ -48,17 +49,40 @@ def test_the_first_backend_that_has_everything_is_taken() -> None:
     assert backends.simulated().simulated
 
 
-@pytest.mark.parametrize("variable", [CHOICE, URL])
-def test_nodes_in_containers_have_no_proxies_on_a_server_of_others(
-    variable: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """That is said before an engine is looked for."""
+@pytest.fixture
+def no_proxies_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (CHOICE, URL):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv(variable, "http://127.0.0.1:8474")
+
+
+@pytest.mark.usefixtures("no_proxies_named")
+@pytest.mark.parametrize(
+    ("variable", "said", "other"),
+    [
+        (CHOICE, "http://127.0.0.1:8474", "a server of others"),
+        (URL, "http://127.0.0.1:8474", "a server of others"),
+        (CHOICE, "path", "a program of this machine"),
+    ],
+)
+def test_nodes_in_containers_have_no_proxies_outside_of_them(
+    variable: str, said: str, other: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That is said before an engine is looked for."""
+    monkeypatch.setenv(variable, said)
     contained = next(each for each in backends.BACKENDS if each.containers)
-    with pytest.raises(NotOnThisBackend, match=rf"\${variable}: the proxies of nodes in containers are in the"):
+    where = rf"\${variable}: the proxies of nodes in containers are in the containers' network, and not on {other}"
+    with pytest.raises(NotOnThisBackend, match=where):
         contained.load().check(None)
+
+
+@pytest.mark.usefixtures("no_proxies_named")
+def test_nodes_in_containers_have_the_embedded_proxies_whatever_is_on_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    binary = tmp_path / BINARY
+    binary.touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert (chosen(), chosen_here()) == (Choice("path", str(binary)), Choice("embedded"))
 
 
 def test_an_unknown_backend_is_a_usage_error() -> None:
