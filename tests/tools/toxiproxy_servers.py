@@ -9,12 +9,13 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from typing import Any
 
 import pytest
 import requests
 
+from pytest_kcontroller.cluster.process.toxiproxy_client import ToxiproxyClient
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.runtime.timeouts import within
 
@@ -149,6 +150,26 @@ def silent(source: socket.socket, sink: socket.socket) -> None:
     with pytest.raises(TimeoutError):
         sink.recv(1)
     sink.settimeout(before)
+
+
+def drawn(client: ToxiproxyClient, upstream: Upstream) -> str:
+    """Which of 24 connections a toxic of toxicity 0.5 has an effect on."""
+    wanted = {"name": "drawn", "upstream": upstream.address, "listen": "127.0.0.1:0"}
+    listen = client.call("POST", "/proxies", wanted)["listen"]
+    client.call("POST", "/proxies/drawn/toxics", {"type": "limit_data", "stream": "upstream", "toxicity": 0.5})
+    found = ""
+    for _ in range(24):
+        near, far = upstream.connect(listen)
+        near.sendall(b"x")
+        found += "." if far.recv(1) else "L"
+    client.call("DELETE", "/proxies/drawn")
+    return found
+
+
+def drawn_from(seed: int) -> str:
+    """`drawn` of a server that has drawn nothing before."""
+    with embedded("--seed", str(seed)) as server, closing(Upstream()) as upstream:
+        return drawn(ToxiproxyClient(f"http://{server.host}:{server.port}"), upstream)
 
 
 def clock() -> float:

@@ -86,7 +86,7 @@ class InContainers(InsideContainers, ProcessCluster):
             )
 
         async def start_proxies() -> None:
-            proxies.append(await room.proxies())
+            proxies.append(await room.proxies(self.settings.seed))
 
         try:
             await gather_all([zookeeper(), relays(), start_proxies()])

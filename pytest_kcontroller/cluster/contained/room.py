@@ -102,11 +102,11 @@ class Room:
         spec = self.spec("peer-relays", PEER_RELAYS, command=(*OWN_PYTHON, PEER_MODULE, *arguments))
         return await ContainedProcess.start(WHAT, spec, log=log)
 
-    async def proxies(self) -> tuple[ContainedProcess, str]:
+    async def proxies(self, seed: int) -> tuple[ContainedProcess, str]:
         """And the URL of their API. Raises StartError."""
         choice, log = chosen_here(), self.logs / "toxiproxy.log"
         server: dict[str, object] = {
-            "command": (*OWN_PYTHON, TOXIPROXY, "--host", EVERYWHERE, "--port", str(API_PORT)),
+            "command": (*OWN_PYTHON, TOXIPROXY, "--host", EVERYWHERE, "--port", str(API_PORT), "--seed", str(seed)),
         }
         if choice.kind == "container":
             server = {

@@ -150,15 +150,13 @@ class ProcessCluster(NodesInside, OwnZooKeepers, ObservedCluster):
             cleanup=self._work,
             txn_log=self._zookeeper_log,
         )
-        self._relays = await SessionRelays.start(
-            self.relayed,
-            self._zookeeper.connect_string,
-            directory=self._work,
-            log=self.directory / "logs" / "session-relay.log",
-        )
+        servers, log = self._zookeeper.connect_string, self.directory / "logs" / "session-relay.log"
+        self._relays = await SessionRelays.start(self.relayed, servers, directory=self._work, log=log)
         ends = {node: self._relays.addresses[node] for node in self.nodes_to_start}
         log = self.directory / "logs" / "toxiproxy.log"
-        self._links = await Links.start(ends, log=log, by_name=self.by_name, relayed=self.relays_peers)
+        self._links = await Links.start(
+            ends, log=log, seed=self.settings.seed, by_name=self.by_name, relayed=self.relays_peers
+        )
 
     @property
     def relayed(self) -> range:
@@ -471,7 +469,7 @@ class ProcessCluster(NodesInside, OwnZooKeepers, ObservedCluster):
         started = self._zookeeper is not None and self._relays is not None and self._links is not None
         if self._grounds is None or not started:
             return False
-        made_of = (self.settings.zookeeper_image, self._choices, self.zookeeper, self.relays, self.links, self._work)
+        made_of = (self.settings, self._choices, self.zookeeper, self.relays, self.links, self._work)
         if not await self._grounds.give(self._ground or Ground(*made_of), self.directory / "logs"):
             return False
         self._ground = self._zookeeper = self._relays = self._links = None

@@ -90,10 +90,10 @@ def choices_now() -> Choices:
 
 @dataclass(slots=True)
 class Ground:
-    """`image` as in ClusterSettings; `choices` as the environment had them when it was started; `zookeeper` is one server;
-    `work` is the directory of all that runs, and is removed at the end."""
+    """`settings` of the cluster that it was started for; `choices` as the environment had them then; `zookeeper` is one
+    server; `work` is the directory of all that runs, and is removed at the end."""
 
-    image: str | None
+    settings: ClusterSettings
     choices: Choices
     zookeeper: Ensemble
     relays: SessionRelays
@@ -103,6 +103,12 @@ class Ground:
     """File name -> what the cluster that stands here has of it."""
     since: LogPlace | None = None
     """Where in ZooKeeper's transaction log the cluster that stands here begins."""
+
+    def fits(self, settings: ClusterSettings) -> bool:
+        """Whether it is what such a cluster would start itself, and is enough for it."""
+        was, is_enough = self.settings, len(self.relays.nodes) >= settings.nodes + MOST_ADDED
+        same = (was.zookeeper_image, was.seed) == (settings.zookeeper_image, settings.seed)
+        return same and is_enough and settings.zookeeper == 1 and self.choices == choices_now()
 
     def keep_logs(self, directory: Path) -> None:
         """Where the first cluster has them: they stay there as they are, and go on elsewhere. Raises NotAsNewError."""
@@ -253,8 +259,7 @@ class Grounds:
     async def take(self, settings: ClusterSettings) -> Ground | None:
         """One that runs, and has all that such a cluster needs."""
         for ground in list(self._free):
-            same = (ground.image, ground.choices) == (settings.zookeeper_image, choices_now())
-            if not same or settings.zookeeper != 1 or len(ground.relays.nodes) < settings.nodes + MOST_ADDED:
+            if not ground.fits(settings):
                 continue
             self._free.remove(ground)
             try:

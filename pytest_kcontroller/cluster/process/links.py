@@ -64,7 +64,13 @@ class Links:
 
     @classmethod
     async def start(
-        cls, zookeeper: Mapping[int, Sequence[Address]], *, log: Path, by_name: bool = False, relayed: bool = False
+        cls,
+        zookeeper: Mapping[int, Sequence[Address]],
+        *,
+        log: Path,
+        seed: int,
+        by_name: bool = False,
+        relayed: bool = False,
     ) -> Self:
         """On the server that proxy_server.py finds. `zookeeper`: each node, and where its link to it ends,
         for each server.
@@ -76,7 +82,7 @@ class Links:
 
         Raises UsageError, StartError, MissingExtraError.
         """
-        process, url = await find_server(log)
+        process, url = await find_server(log, seed)
         return await cls(zookeeper, ToxiproxyClient(url), process, by_name=by_name, relayed=relayed).made()
 
     async def made(self) -> Self:

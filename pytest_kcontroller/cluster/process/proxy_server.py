@@ -79,14 +79,15 @@ def version_of(binary: str) -> str:
     return found.group() if found else "of unknown version"
 
 
-async def find_server(log: Path) -> tuple[Serving | None, str]:
+async def find_server(log: Path, seed: int) -> tuple[Serving | None, str]:
     """The server that was chosen, and its URL; None: somebody else's. Raises UsageError, StartError, MissingExtraError."""
     choice = chosen()
-    return (None, choice.what) if choice.kind == "url" else await start_server(log, choice)
+    return (None, choice.what) if choice.kind == "url" else await start_server(log, seed, choice)
 
 
-async def start_server(log: Path, choice: Choice | None = None) -> tuple[Serving, str]:
-    """A server of our own and its URL. Raises StartError, and MissingExtraError if the embedded one cannot run here."""
+async def start_server(log: Path, seed: int, choice: Choice | None = None) -> tuple[Serving, str]:
+    """A server of our own and its URL. The embedded one draws from `seed`: the real one's `-seed` has no effect. Raises
+    StartError, and MissingExtraError if the embedded one cannot run here."""
     choice = choice or parse_choice("")
     if choice.kind == "container":
         return await _start_container(choice.what, log)
@@ -97,7 +98,7 @@ async def start_server(log: Path, choice: Choice | None = None) -> tuple[Serving
         if importlib.util.find_spec("aiohttp") is None:
             raise MissingExtraError("the embedded toxiproxy", "toxiproxy")
         port = 0
-        command = [sys.executable, "-m", "pytest_kcontroller.cluster.toxiproxy", "--port", "0"]
+        command = [sys.executable, "-m", "pytest_kcontroller.cluster.toxiproxy", "--port", "0", "--seed", str(seed)]
     process = await Supervised.start("toxiproxy", command, log=log, is_ours=choice.kind == "embedded")
     url = await answering(process, process.pid, Address("127.0.0.1", port), log, shlex.join(command))
     return process, url

@@ -54,7 +54,7 @@ class Api:
     """The state of one server: its proxies, by name, in the order in which they were made."""
 
     def __init__(self, seed: int) -> None:
-        self._rng = random.Random(seed)
+        self._seed, self._rng = seed, random.Random(seed)
         self.proxies: dict[str, Proxy] = {}
         self._changes = asyncio.Lock()  # of which proxies there are
 
@@ -117,6 +117,8 @@ class Api:
         return await self._make(entry)
 
     async def reset(self, _: web.Request) -> web.Response:
+        """What is drawn begins anew too: who gets the server next has draws of the seed alone."""
+        self._rng.seed(self._seed)
         for proxy in list(self.proxies.values()):
             await proxy.start()
             for placed in list(proxy.toxics):

@@ -230,7 +230,7 @@ from pytest_kcontroller.cluster.children.processes import session_id
 from pytest_kcontroller.model.cluster import Address
 
 async def main():
-    links = await Links.start(dict.fromkeys((0, 1), (Address("127.0.0.1", 1),)), log=pathlib.Path(sys.argv[1]))
+    links = await Links.start(dict.fromkeys((0, 1), (Address("127.0.0.1", 1),)), log=pathlib.Path(sys.argv[1]), seed=0)
     await links.cut("0", "1", "control")
     print(session_id(), flush=True)
     await asyncio.Event().wait()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -14,22 +14,25 @@ from kcontroller_chaos.backends.process import ProcessRun, new_run
 from pytest_kcontroller.cluster.admin import AdminSession
 from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.process.ground import LOGS, Grounds
+from pytest_kcontroller.cluster.process.proxy_server import in_thread
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.cluster import TopicPartition
 from pytest_kcontroller.runtime.timeouts import within
 from pytest_kcontroller.zookeeper.session import Create, SetData
+from tests.tools.toxiproxy_servers import Upstream, drawn, drawn_from
 
 LIMIT_S = 60
 Test = Callable[[ProcessRun], Awaitable[None]]
 
 
-async def in_turn(directory: Path, *tests: tuple[int, Test]) -> list[ProcessRun]:
+async def in_turn(directory: Path, *tests: tuple[int, Test], seeds: Sequence[int] = ()) -> list[ProcessRun]:
     """Runs on one loop, with so many nodes each. Nothing is left at the end."""
     grounds, runs = Grounds(), []
     try:
         for number, (nodes, test) in enumerate(tests):
-            run = new_run(ClusterSettings(nodes=nodes, session_timeout_ms=10_000), directory / str(number), grounds)
+            settings = ClusterSettings(nodes=nodes, session_timeout_ms=10_000, seed=seeds[number] if seeds else 0)
+            run = new_run(settings, directory / str(number), grounds)
             await run.open()
             try:
                 await test(run)
@@ -42,10 +45,10 @@ async def in_turn(directory: Path, *tests: tuple[int, Test]) -> list[ProcessRun]
     return runs
 
 
-def play(directory: Path, *tests: tuple[int, Test]) -> list[ProcessRun]:
+def play(directory: Path, *tests: tuple[int, Test], seeds: Sequence[int] = ()) -> list[ProcessRun]:
     async def limited() -> list[ProcessRun]:
         async with within(scaled(LIMIT_S) * len(tests)):
-            return await in_turn(directory, *tests)
+            return await in_turn(directory, *tests, seeds=seeds)
 
     return asyncio.run(limited())
 
@@ -243,3 +246,17 @@ def test_who_chooses_other_proxies_gets_no_former_ones(tmp_path: Path, monkeypat
 
     play(tmp_path, (1, choose), (1, choose), (1, choose))
     assert seen[0] != seen[1] == seen[2]
+
+
+def test_proxies_draw_from_the_seed_also_those_that_were_handed_on(tmp_path: Path) -> None:
+    seen: list[tuple[str, str]] = []
+
+    async def draw(run: ProcessRun) -> None:
+        with closing(Upstream()) as upstream:
+            found = await in_thread(lambda: drawn(run.cluster.links._client, upstream))
+        seen.append((run.cluster.zookeeper.connect_string, found))
+
+    play(tmp_path, (1, draw), (1, draw), (1, draw), seeds=(7, 7, 8))
+    first, again, other = (address for address, _ in seen)
+    assert first == again != other
+    assert [found for _, found in seen] == [drawn_from(7), drawn_from(7), drawn_from(8)]

@@ -92,7 +92,7 @@ async def cluster(tmp_path: Path) -> AsyncIterator[tuple[Links, Peer, Peer]]:
     """Links of the nodes 0, 1 and 2; a peer in the place of ZooKeeper and one in that of node 1."""
     zookeeper, node = Peer(), Peer()
     address = await zookeeper.listen("127.0.0.1:0")
-    links = await Links.start(dict.fromkeys((0, 1, 2), (address,)), log=tmp_path / "toxiproxy.log")
+    links = await Links.start(dict.fromkeys((0, 1, 2), (address,)), log=tmp_path / "toxiproxy.log", seed=0)
     try:
         await node.listen(links.listen(1))
         yield links, zookeeper, node
@@ -223,7 +223,7 @@ async def test_slow_reset_and_disable_are_what_they_say_and_heal_ends_them(tmp_p
 async def test_clusters_share_a_server_that_is_named_and_leave_it_empty(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server, url = await start_server(tmp_path / "server.log")
+    server, url = await start_server(tmp_path / "server.log", 0)
     monkeypatch.setenv("KCONTROLLER_TOXIPROXY_URL", url)
     try:
         async with cluster(tmp_path) as (links, zookeeper, _), cluster(tmp_path) as (others, their_zookeeper, _):
@@ -273,6 +273,6 @@ async def test_a_server_that_ends_at_once_is_a_start_error(tmp_path: Path, monke
     binary.chmod(0o755)
     monkeypatch.setenv("PATH", str(binary.parent), prepend=":")
     with pytest.raises(StartError, match="ended with status 4") as caught:
-        await Links.start({0: (Address("127.0.0.1", 1),)}, log=tmp_path / "log")
+        await Links.start({0: (Address("127.0.0.1", 1),)}, log=tmp_path / "log", seed=0)
     assert "no luck today" in str(caught.value)
     assert str(binary) in caught.value.command

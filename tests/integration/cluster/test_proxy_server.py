@@ -74,7 +74,7 @@ def test_a_server_that_is_too_old_is_told_so_at_once(tmp_path: Path, monkeypatch
     monkeypatch.setenv(CHOICE, "path")
     monkeypatch.setattr(proxy_server, "START_S", float("inf"))  # it need not wait for it
     with pytest.raises(StartError, match=r"not start: this is no toxiproxy of 2\.7 or newer; it said '2\.6\.0'") as old:
-        asyncio.run(find_server(tmp_path / "log"))
+        asyncio.run(find_server(tmp_path / "log", 0))
     assert "  -> another one: --kc-toxiproxy" in str(old.value)
 
 
@@ -123,7 +123,7 @@ def test_a_server_in_a_container(image_with_toxiproxy: str, tmp_path: Path, monk
     monkeypatch.setenv(CHOICE, f"container={image_with_toxiproxy}")
 
     async def cut() -> None:
-        links = await Links.start({0: (Address("127.0.0.1", 1),)}, log=tmp_path / "log")
+        links = await Links.start({0: (Address("127.0.0.1", 1),)}, log=tmp_path / "log", seed=0)
         try:
             await links.cut("0", "zookeeper", "zk")
             assert {toxic["type"] for toxic in await links.toxics("0", "zookeeper", "zk")} == {"timeout"}
@@ -140,5 +140,5 @@ def test_an_image_that_cannot_be_had_is_a_start_error(
 ) -> None:
     monkeypatch.setenv(CHOICE, "container=127.0.0.1:1/no-such-image:1")  # nobody listens there
     with pytest.raises(StartError, match=r"toxiproxy did not start: the image .* cannot be pulled"):
-        asyncio.run(find_server(tmp_path / "log"))
+        asyncio.run(find_server(tmp_path / "log", 0))
     assert ours() == []

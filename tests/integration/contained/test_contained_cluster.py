@@ -72,8 +72,10 @@ import psutil
 import pytest
 
 
-@pytest.mark.kcontroller(nodes=3, selectors={"offline": "mine"})
+@pytest.mark.kcontroller(nodes=3, seed=7, selectors={"offline": "mine"})
 def test_a_failover(kcluster, chaos):
+    proxies = kcluster.backend.run.cluster.links._process
+    assert psutil.Process(proxies.pid).cmdline()[-2:] == ["--seed", "7"]
     kcluster.create_topic("orders", partitions=3, replication_factor=3)
     kcluster.wait_until_converged()
     host, port = kcluster.bootstrap_servers.split(",")[0].split(":")
