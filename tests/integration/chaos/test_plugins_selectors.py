@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,7 +35,7 @@ duration_s = 4
 [cluster]
 nodes = 3
 session_timeout_ms = 1000
-selectors = { offline = "mine", preferred = "mine", controlled_shutdown = "mine" }
+{selectors}
 plugin_limit_s = 0.2
 
 [[topics]]
@@ -49,8 +50,31 @@ at_s = 0.5
 duration_s = 1
 """
 
+MINE = 'selectors = { offline = "mine", preferred = "mine", controlled_shutdown = "mine" }'
 NO_ANSWER = f"it gave no answer within {scaled(0.2):g} s, and stood at"
 STUCK = "; it is not asked again in this term"
+
+
+def played(directory: Path, selectors: str, *options: str) -> tuple[int, dict[str, Any]]:
+    """The status, and what was found of the one run."""
+    (directory / "led.toml").write_text(CAMPAIGN.format(selectors=selectors))
+    run = ["campaign", "run", str(directory / "led.toml"), "--backend", "sim", "--out", str(directory / "runs")]
+    status = main([*run, *options])
+    (path,) = directory.glob("runs/led/*/verdicts.json")
+    return status, json.loads(path.read_text())
+
+
+def recovery_us(verdicts: dict[str, Any]) -> int:
+    (recovery,) = verdicts["recovery"]
+    return int(recovery["recovery_us"])
+
+
+@pytest.fixture(scope="module")
+def stock_us(tmp_path_factory: pytest.TempPathFactory) -> int:
+    """How long the stock selectors take."""
+    status, verdicts = played(tmp_path_factory.mktemp("stock"), "")
+    assert status == 0
+    return recovery_us(verdicts)
 
 
 @pytest.mark.parametrize(
@@ -75,20 +99,16 @@ STUCK = "; it is not asked again in this term"
     ],
 )
 def test_the_stock_rule_decides_and_the_invariant_says_who_was_stuck(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, body: str, begins: str, ends: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stock_us: int, name: str, body: str, begins: str, ends: str
 ) -> None:
     (tmp_path / f"{name}.py").write_text(PLUGIN.format(body=body))
-    (tmp_path / "led.toml").write_text(CAMPAIGN)
     monkeypatch.syspath_prepend(str(tmp_path))
-    run = ["campaign", "run", str(tmp_path / "led.toml"), "--backend", "sim", "--out", str(tmp_path / "runs")]
-    assert main([*run, "--plugin", name]) == 1
-    (path,) = tmp_path.glob("runs/led/*/verdicts.json")
-    verdicts = json.loads(path.read_text())
+    status, verdicts = played(tmp_path, MINE, "--plugin", name)
+    assert status == 1
     entries = {entry["name"]: entry for entry in verdicts["invariants"]}
     assert [name for name, entry in entries.items() if entry["verdict"] == "violated"] == ["selectors-answer"]
     assert entries["leader-in-isr"]["verdict"] == "held", "by ZooKeeper's own log"
     _, _, why = entries["selectors-answer"]["seen"].partition("and the stock rule decided; the first: ")
     assert "of mine could not be used" in entries["selectors-answer"]["seen"]
     assert (why[: len(begins)], why[len(why) - len(ends) :]) == (begins, ends)
-    (recovery,) = verdicts["recovery"]
-    assert recovery["recovery_us"] is not None
+    assert recovery_us(verdicts) == stock_us, "with the stock selectors, of the same seed: their rule decides, at once"
