@@ -11,7 +11,9 @@ HERE = Path(__file__).parents[3]
 TEST = """
 import pytest
 
+from kcontroller_chaos.faults.disconnect import Disconnect
 from kcontroller_chaos.faults.disk_full import DiskFull
+from kcontroller_chaos.faults.memory_limit import MemoryLimit
 from pytest_kcontroller.broker.log_dir import CHECKPOINT
 from pytest_kcontroller.cluster.capabilities import DISKS
 from pytest_kcontroller.cluster.timing import scaled
@@ -34,7 +36,7 @@ def test_disks(kcluster, chaos):
     kcluster.create_topic("orders", partitions=1, replication_factor=2)
     kcluster.wait_until_converged()
     wait("it was written down", lambda: CHECKPOINT in disks.files(1))
-    assert seen_where_nothing_is_done(kcluster.backend, [DiskFull]) == []
+    assert seen_where_nothing_is_done(kcluster.backend, [DiskFull, Disconnect, MemoryLimit]) == []
 
     had = dict(disks.files(1))
     with chaos.fault("disk_full", target="node:1") as full:
@@ -68,8 +70,8 @@ def test_disks(kcluster, chaos):
     kcluster.check()
 
 
-@pytest.mark.kcontroller(nodes=2, log_dirs=2, session_timeout_ms=3000, config=OFTEN)
-def test_log_dirs(kcluster, chaos):
+@pytest.mark.kcontroller(nodes=2, log_dirs=2, session_timeout_ms=6000, zookeeper=3, config=OFTEN)
+def test_log_dirs_and_an_ensemble(kcluster, chaos):
     disks = kcluster.backend.run.cluster.capability(DISKS)
     kcluster.create_topic("orders", assignment={0: (1, 0), 1: (1, 0)})
     kcluster.wait_until_converged()
@@ -80,6 +82,10 @@ def test_log_dirs(kcluster, chaos):
         assert had.keys() <= disks.files(1).keys()
         assert list(disks.log_dirs_of(1)) == ["log-dir-0"]
         assert kcluster.backend.run.cluster.running == (0, 1)
+    kcluster.wait_until_converged()
+    with chaos.fault("zookeeper_kill_leader") as killed:
+        assert killed.observed()["leader"] in (1, 2, 3)
+        kcluster.create_topic("meanwhile", partitions=1, replication_factor=2)
     kcluster.wait_until_converged()
     kcluster.check()
 """
