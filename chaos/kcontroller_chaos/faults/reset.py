@@ -55,8 +55,7 @@ class ResetZooKeeper(Reset):
     claims = (PROCESS, SESSION)
 
     async def inject(self, on: Injection) -> None:
-        found = on.cluster.session(on.node)
-        on.kept.append(-1 if found is None else found.connection)
+        on.kept.append(_connection(on))
         await on.cluster.reset(str(on.node), ZOOKEEPER, "zk")
 
     async def observe(self, on: Injection) -> Evidence:
@@ -72,11 +71,12 @@ class ResetZooKeeper(Reset):
         return {"writer": lost["writer"], "seq": lost["seq"], "t_us": lost["t_us"], "again_us": again["t_us"]}
 
     async def _resumed(self, on: Injection) -> Evidence:
-        while (found := on.cluster.session(on.node)) is None or found.connection <= on.kept[0]:
+        (before,) = on.kept or [_connection(on)]  # of `--noop-fault` nothing is kept
+        while (found := on.cluster.session(on.node)) is None or found.connection <= before:
             await on.clock.sleep_us(RETRY_US)
         if found.session_id != on.session:
             raise EnvironmentFailure(f"the session {on.session:#x} did not outlive its connection")
-        return {"connection": found.connection, "before": on.kept[0], "t_us": on.clock.now_us()}
+        return {"connection": found.connection, "before": before, "t_us": on.clock.now_us()}
 
     async def heal(self, on: Injection) -> None:
         """Nothing to do: the node connects again by itself."""
@@ -124,6 +124,12 @@ class ResetControl(Reset):
 
 def _says(event: Event, node: int, state: str) -> bool:
     return event["kind"] == ZkState.kind and event["state"] == state and writer_is(event["writer"], node)
+
+
+def _connection(on: Injection) -> int:
+    """Which one its session is on, by a number that grows; -1: none."""
+    found = on.cluster.session(on.node)
+    return -1 if found is None else found.connection
 
 
 async def _connect(transport: Transport, address: Address) -> Stream | None:

@@ -12,14 +12,22 @@ from pytest_kcontroller import KafkaReleases
 from pytest_kcontroller.cluster.kafka import RELEASE_VARIABLE
 from pytest_kcontroller.cluster.timing import VARIABLE, scaled
 
+HERE = Path(__file__).parents[3]
 TESTS = """
 import time
 
 import pytest
 
+from kcontroller_chaos import backends
+from kcontroller_chaos.catalogue import load_catalogue
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import NotOnThisBackend
 from pytest_kcontroller.model.cluster import TopicPartition
+from tests.tools.nothing_done import seen_where_nothing_is_done
+
+LACKS = {*backends.backend("kafka").lacks}
+STOCK = [one for kind in load_catalogue(installed=False).kinds.values() for one in kind.classes]
+HERE = [one for one in STOCK if not LACKS & {*one.needs} and not one.on_zookeeper]
 
 
 def wait_until_hosted(log, partition):
@@ -70,6 +78,7 @@ def test_a_leader_moves_although_its_broker_lives(kcluster, chaos):
 
         call(cluster.wait_until(f"orders is led by {leaders}", check, timeout_s=scaled(30)))
 
+    assert len(HERE) > 10 and seen_where_nothing_is_done(kcluster.backend, HERE) == []
     for number in (0, 1):
         wait_until_hosted(kcluster.directory / "logs" / "node-1.log", f"orders-{number}")
     with chaos.fault("log_dir_failure", target="leader-of:orders-1") as fault:
@@ -128,7 +137,7 @@ def test_the_same_tests_run_on_kafkas_brokers(kafka_release: KafkaReleases, tmp_
     kafka_release("3.9.1")  # skipped where it cannot be
     (tmp_path / "test_it.py").write_text(TESTS)
     ours = [name for name in os.environ if name.startswith(("PYTEST_", "KC_")) and name != VARIABLE]
-    outside = {name: value for name, value in os.environ.items() if name not in ours}
+    outside = {name: value for name, value in os.environ.items() if name not in ours} | {"PYTHONPATH": str(HERE)}
     command = [sys.executable, "-m", "pytest", "-c", os.devnull, "--rootdir", ".", "-p", "no:cacheprovider", "-ra"]
     ran = subprocess.run(
         [*command, "--kc-backend=kafka", "test_it.py"],
