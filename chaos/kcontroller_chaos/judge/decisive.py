@@ -13,6 +13,7 @@ from typing import Any
 
 from kcontroller_chaos.checking import accepted
 from kcontroller_chaos.history.read import Event, History
+from kcontroller_chaos.judge.recovery import went_wrong
 from pytest_kcontroller.model.history import (
     FaultNotApplied,
     FaultNotHealed,
@@ -30,7 +31,6 @@ AROUND_US = 2_000_000
 SHOWN, SHOWN_OF_PARTITION, SHOWN_ROUTINE = 40, 16, 10
 _STAMP = ("writer", "seq", "t_us", "kind")
 _NODES_NAMED = 4
-_SKIPPED = "skipped"
 
 
 def windows(history: History, verdicts: Mapping[str, Any], nodes: Mapping[str, int]) -> list[dict[str, Any]]:
@@ -47,9 +47,7 @@ def windows(history: History, verdicts: Mapping[str, Any], nodes: Mapping[str, i
             about |= {"nodes": _nodes(seen, nodes)}
             found.append({**about, **_window(history, focus, *place(history, seen), about["nodes"])})
     for fault in verdicts["faults"]:
-        if (
-            fault["why"] and fault["status"] != _SKIPPED
-        ):  # not its status: one that nobody observed is healed all the same
+        if went_wrong(fault):
             failed = history.of(FaultNotApplied, FaultNotObserved, FaultNotLasting, FaultNotHealed)
             of_it = [e for e in failed if e["fault"] == fault["id"] and e.get("node") == fault["node"]][:1]
             at_us = int(of_it[0]["t_us"]) if of_it else _end(history)

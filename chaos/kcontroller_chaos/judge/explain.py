@@ -10,6 +10,7 @@ from typing import Any
 
 from kcontroller_chaos.checking import NEVER_EXERCISED
 from kcontroller_chaos.history.clocks import WallTimes
+from kcontroller_chaos.judge.recovery import went_wrong
 from pytest_kcontroller.model.text import in_words, printable, printable_lines
 
 FACTS = ("known", "expected", "seen", "where", "witness")
@@ -63,12 +64,9 @@ def failures(verdicts: Mapping[str, Any], windows: Iterable[Mapping[str, Any]]) 
         if entry["verdict"] not in ("held", NEVER_EXERCISED):
             blocks.append(facts(entry) + _around(around.get(("invariant", entry["name"]))))
     for fault in verdicts.get("faults", ()):
-        if str(fault["status"]).startswith("not-"):
+        if went_wrong(fault):
             name = f"{fault['id']} ({fault['kind']}{':' + fault['mode'] if fault['mode'] else ''})"
-            blocks.append(
-                f"fault {name}: {printable(str(fault.get('why') or fault['status']))}"
-                + _around(around.get(("fault", fault["id"])))
-            )
+            blocks.append(f"fault {name}: {printable(str(fault['why']))}" + _around(around.get(("fault", fault["id"]))))
     return "\n\n".join(blocks)
 
 

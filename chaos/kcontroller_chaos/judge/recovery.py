@@ -38,6 +38,12 @@ def faults(history: History) -> list[dict[str, Any]]:
     return list(found.values())
 
 
+def went_wrong(fault: Mapping[str, Any]) -> bool:
+    """Whether an entry of verdicts.json was not applied, observed, lasting or healed. Its status is that of its last step,
+    and one that nobody observed is healed all the same."""
+    return bool(fault["why"]) and fault["status"] != SKIPPED
+
+
 def _fault(event: Event) -> dict[str, Any]:
     entry = {
         "id": event["fault"],

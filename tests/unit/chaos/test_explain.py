@@ -8,8 +8,12 @@ from typing import Any
 import pytest
 
 from kcontroller_chaos.history.clocks import WallTimes
+from kcontroller_chaos.history.read import History
 from kcontroller_chaos.judge.explain import failures, logs, reason
+from kcontroller_chaos.judge.timeline import timeline
+from kcontroller_chaos.judge.verdict import verdicts
 from pytest_kcontroller.runtime.real import RunStart
+from tests.tools.histories import GOOD, engine
 
 ODD = "raw \x1b[31m \u202e\nand more"
 
@@ -17,6 +21,24 @@ ODD = "raw \x1b[31m \u202e\nand more"
 def test_what_a_fault_raised_is_one_printable_line() -> None:
     fault = {"id": "f", "kind": "odd", "mode": None, "node": 0, "status": "not-applied", "why": f"not-applied: {ODD}"}
     assert failures({"faults": [fault]}, []) == "fault f (odd): not-applied: raw \\x1b[31m \\u202e\\x0aand more"
+
+
+def test_a_fault_that_nobody_observed_is_told_with_its_window_although_it_was_healed() -> None:
+    of_it = {"fault": "f", "fault_kind": "kill", "node": 1}
+    steps = ("asked", "applied", "not-observed", "healed")
+    why = {"why": "no evidence within 5 s"}
+    events = [engine(f"fault.{step}", **of_it, **(why if step == "not-observed" else {})) for step in steps]
+    history = History((*GOOD, *events))
+    value = verdicts(history)
+    assert value["faults"][0]["status"] == "healed"
+    text = failures(value, timeline(history, value)["windows"])
+    assert text.startswith("fault f (kill): not-observed: no evidence within 5 s\n  what happened around it:\n")
+    assert "\n> " in text
+
+
+def test_a_fault_that_was_skipped_is_no_failure() -> None:
+    fault = {"id": "f", "kind": "hold", "mode": None, "node": 0, "status": "skipped", "why": "skipped: nothing to hit"}
+    assert failures({"faults": [fault]}, []) == ""
 
 
 def test_the_lines_of_a_log_stay_lines_and_become_printable(tmp_path: Path) -> None:
