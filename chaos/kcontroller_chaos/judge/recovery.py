@@ -17,12 +17,16 @@ YES, NO, NOTHING = "yes", "no", "nothing to recover"
 NEW_TOPIC = "new"
 """What a partition's first leader is elected for."""
 SKIPPED = "skipped"
-"""The status of a drawn fault that had nothing to hit: it counts neither as done nor as failed."""
+"""The status of a drawn fault that had nothing to hit, or lay in wait in vain: it counts neither as done nor as failed."""
 _STEPS = ("asked", "applied", "observed", "healed")
 
 
 def faults(history: History) -> list[dict[str, Any]]:
-    """One entry per fault and node, in the order in which they were asked for."""
+    """One entry per fault and node, in the order in which they were asked for.
+
+    One that lay in wait in vain was not applied; what it did all the same (`late_ephemerals` ends a session) it did from
+    `begun_us` on.
+    """
     found: dict[tuple[str, Any], dict[str, Any]] = {}
     for event in history.events:
         if not event["kind"].startswith("fault."):
@@ -32,6 +36,10 @@ def faults(history: History) -> list[dict[str, Any]]:
         entry["status"] = step
         if step in _STEPS:
             entry[f"{step}_us"] = event["t_us"]
+        if step == "applied":
+            entry["begun_us"] = event["t_us"]
+        if step == SKIPPED:
+            entry["applied_us"] = None  # at most it lay in wait
         if step == SKIPPED or step.startswith("not-"):
             entry["failed"].append(f"{step}: {event.get('why', '')}")
         entry["evidence"] = event.get("evidence", entry["evidence"])
@@ -52,7 +60,7 @@ def _fault(event: Event) -> dict[str, Any]:
         "target": event.get("target"),
     }
     entry |= {"node": event.get("node"), **{f"{step}_us": None for step in _STEPS}, "evidence": None}
-    return {**entry, "status": "", "failed": []}
+    return {**entry, "begun_us": None, "status": "", "failed": []}
 
 
 def elections(history: History) -> list[dict[str, Any]]:
@@ -87,8 +95,8 @@ def recovery(
     after which nothing was elected lost nothing.
     """
     asked = {(event["fault"], event.get("node")): event for event in history.of(FaultAsked) if "zxid" in event}
-    applied = [fault for fault in injected if fault["applied_us"] is not None]
-    known = [(fault, asked[key]) for fault in applied if (key := (fault["id"], fault["node"])) in asked]
+    begun = [fault for fault in injected if fault["begun_us"] is not None]
+    known = [(fault, asked[key]) for fault in begun if (key := (fault["id"], fault["node"])) in asked]
     effects = sorted(effect for fault, event in known for effect in _effects(history, fault, event))
     controllers = _by_fault([(int(one["zxid"]), one) for one in elected], effects)
     leaders = _by_fault(_moves(history), effects)
@@ -96,7 +104,7 @@ def recovery(
     for row in history.rows(LeaderAnswered):
         answers_us.setdefault(_led(row), int(row["t_us"]))
     entries = []
-    for fault in sorted((fault for fault in applied if fault["observed_us"] is not None), key=_shown):
+    for fault in sorted((fault for fault in begun if fault["observed_us"] is not None), key=_shown):
         key = fault["id"], fault["node"]
         mine = sorted([*controllers.get(key, ()), *leaders.get(key, ())], key=lambda caused: caused.zxid)
         effect_us = mine[0].effect.t_us if mine else _shown(fault)
@@ -156,7 +164,7 @@ def _effects(history: History, fault: dict[str, Any], asked: Event) -> Iterator[
     """That it was injected, what its evidence names in ZooKeeper's log, and each end of a session that it hit."""
     key, order = (fault["id"], fault["node"]), int(asked["seq"])
     evidence = fault["evidence"] or {}
-    begun_us = _shown(fault) if "zxid" not in evidence else int(fault["applied_us"])
+    begun_us = _shown(fault) if "zxid" not in evidence else int(fault["begun_us"])
     yield _Effect(int(asked["zxid"]), order, begun_us, key)
     for txn in history.txns:
         ends = txn["type"] == "close-session" and txn["session"] in asked["sessions"]
@@ -190,7 +198,7 @@ def _moves(history: History) -> list[tuple[int, Move]]:
 def _shown(fault: dict[str, Any]) -> int:
     """When it had its effect by its evidence; one whose evidence has no time had it when it was applied."""
     evident_us = (fault["evidence"] or {}).get("t_us")
-    return int(evident_us) if isinstance(evident_us, int) else int(fault["applied_us"])
+    return int(evident_us) if isinstance(evident_us, int) else int(fault["begun_us"])
 
 
 Led = tuple[str, int, int]

@@ -139,7 +139,8 @@ def _unjudged(entry: Entry) -> Entry:
 
 def _fault(fault: Entry) -> Entry:
     """Its entry: what failed of it is one text."""
-    return {**{key: value for key, value in fault.items() if key != "failed"}, "why": "; ".join(fault["failed"])}
+    said = {key: value for key, value in fault.items() if key not in ("failed", "begun_us")}
+    return {**said, "why": "; ".join(fault["failed"])}
 
 
 def _converged(invariants: Sequence[Entry]) -> bool:

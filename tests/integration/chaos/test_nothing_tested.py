@@ -31,6 +31,7 @@ SKIPPED = head(4) + (
     '[[faults]]\nkind = "kill"\ntarget = "node:1"\nwhen = "epoch.changed"\nif_possible = true\n'
     '[[faults]]\nkind = "pause"\ntarget = "leader-of:nosuch-0"\nat_s = 1\nif_possible = true\n'
 )
+IN_VAIN = head(12) + '[generator]\nfaults = ["hold_request", "drop_reply", "stall"]\n'
 NO_ROOM = head(6) + '[generator]\nfaults = ["kill"]\nevery_s = [4, 5]\n'
 CREATE = '[[workload]]\nkind = "admin"\naction = "create_topic"\n'
 REFUSED = (
@@ -45,6 +46,7 @@ NOTHING = head(1)
     ("text", "said"),
     [
         (SKIPPED, ["faults 0 of 2", "0 of 2 faults were applied: 2 skipped: ", "no node was 'leader-of:nosuch-0'"]),
+        (IN_VAIN, ["faults 0 of ", " x no evidence within "]),
         (NO_ROOM, ["the generator found no room: its first action comes 4 to 5 s after the start"]),
         (
             REFUSED,
@@ -52,7 +54,7 @@ NOTHING = head(1)
         ),
         (NOTHING, ["the file plans neither faults nor operations"]),
     ],
-    ids=["skipped", "no room", "refused", "nothing"],
+    ids=["skipped", "in vain", "no room", "refused", "nothing"],
 )
 def test_a_run_that_tested_nothing_is_unknown_and_says_why(tmp_path: Path, text: str, said: list[str]) -> None:
     (tmp_path / "c.toml").write_text(text)

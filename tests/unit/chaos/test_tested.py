@@ -34,6 +34,11 @@ def skipped(name: str, why: str) -> tuple[dict[str, Any], ...]:
     return fault(name, "asked"), fault(name, "skipped", why=why)
 
 
+def missed(name: str) -> tuple[dict[str, Any], ...]:
+    """It lay in wait for what did not come."""
+    return fault(name, "asked"), fault(name, "applied"), fault(name, "skipped", why="no evidence within 5 s")
+
+
 def operation(name: str, end: str, error: str = "") -> tuple[dict[str, Any], ...]:
     fields = {"op": name, "action": "create_topic", "topic": "late"}
     return engine("admin.invoke", **fields), engine(f"admin.{end}", **fields, error=error)
@@ -49,6 +54,36 @@ def test_a_run_all_of_whose_faults_were_skipped_has_tested_nothing() -> None:
     part = value["parts"]["injected"]
     assert (part["verdict"], part["count"], part["of"]) == ("unknown", 0, 2)
     assert part["detail"] == "0 of 2 faults were applied: 2 skipped: 2 x nobody is"
+
+
+def test_a_fault_that_lay_in_wait_in_vain_has_tested_nothing() -> None:
+    value = judged(Plan(faults=("a", "b")), *missed("a"), *missed("b"))
+    assert value["overall"] == "unknown"
+    counts = {name: value["parts"][name]["count"] for name in ("injected", "observed", "healed")}
+    assert counts == dict.fromkeys(counts, 0)
+    assert value["parts"]["injected"]["detail"] == "0 of 2 faults were applied: 2 skipped: 2 x no evidence within 5 s"
+    assert [(one["status"], one["applied_us"]) for one in value["faults"]] == [("skipped", None)] * 2
+    assert judged(Plan(faults=("a", "b")), *missed("a"), *applied("b"))["overall"] == "held"
+
+
+def test_what_it_did_all_the_same_is_no_other_fault_s_recovery() -> None:
+    """As late_ephemerals, which ends a session: the election at zxid 4 came after that, and not of the fault before."""
+
+    def recovered(*events: dict[str, Any]) -> str:
+        (entry,) = judged(Plan(faults=("a", "b")), *events)["recovery"]
+        return str(entry["recovered"])
+
+    before = (fault("a", "asked", zxid=2, sessions=[]), *applied("a")[1:])
+    assert recovered(*before) == "yes"
+    assert recovered(*before, fault("b", "asked", zxid=3, sessions=[]), *missed("b")[1:]) == "nothing to recover"
+
+
+def test_what_is_expected_of_a_fault_is_not_missed_where_that_lay_in_wait_in_vain() -> None:
+    known = {"invariant": "epochs-grow", "faults": ["kill"], "reason": "ISSUE-1", "until": "2027-01-01"}
+    run = {"started": "2026-01-01", "expected": [known]}
+    for events, came in ((missed("a"), 0), (applied("a"), 1)):
+        value = verdicts(History((*GOOD, *events)), Plan(faults=("a",)), run=run)
+        assert len(value["did_not_come"]) == came
 
 
 def test_one_fault_that_was_applied_is_enough_unless_the_file_asks_for_more() -> None:
