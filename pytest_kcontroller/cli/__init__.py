@@ -29,8 +29,9 @@ INTERNAL_ERROR = 3
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 """As a shell says it of a program that SIGPIPE ended."""
-UNWRITABLE = (errno.ENOSPC, errno.EIO)
-"""Of a disk that is full, and of a terminal that has been closed."""
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
+"""Of a disk that is full, a quota or a largest size of files that is reached, a file system that may only be read (the
+kernel makes it so when its disk fails), and a terminal that has been closed."""
 
 GROUPS = {
     "Start here": ("doctor", "up"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import socket
 import subprocess
 import sys
@@ -53,6 +55,23 @@ def test_every_end_has_its_status(
     printed = capsys.readouterr()
     assert says in printed.err
     assert "Traceback" not in printed.err
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO])
+def test_what_cannot_be_written_is_no_bug_of_ours(number: int) -> None:
+    assert cli.exit_status_of(OSError(number, os.strerror(number))) == 6
+    assert cli.exit_status_of(OSError(errno.EACCES, "Permission denied")) == 3
+
+
+def test_a_largest_size_of_files_is_named(tmp_path: Path) -> None:
+    limited = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000));"
+    run = f"from pytest_kcontroller.cli import main; sys.exit(main({['campaign', 'run', SMOKE, '--backend', 'sim']!r}))"
+    command = [sys.executable, "-c", f"{limited} {run}"]
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=scaled(60), check=False)
+    assert (ended.returncode, ended.stderr) == (
+        6,
+        "kcontroller: nothing more can be written: [Errno 27] File too large\n",
+    )
 
 
 def test_the_traceback_is_there_when_asked_for(
