@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextvars import copy_context
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 from pytest_kcontroller.runtime.starvation import STARVED, on_core_s, starved_s
 from pytest_kcontroller.runtime.timeouts import within
@@ -31,6 +31,8 @@ SLICES = 20
 """A limit is waited for in so many parts, so that a process that is stopped meanwhile (SIGSTOP) loses one of them."""
 STEP_S, TRIES = 0.2, 3
 """So long something is waited for that is asked to end by itself, and so often it is given up."""
+DEAF_S = 5.0
+"""So long may foreign code that is cancelled take to end, unscaled."""
 ENDING_S = 0.2
 """How long a call that was given up is waited for, to tell whether it has ended."""
 
@@ -256,9 +258,14 @@ def without_power(call: Callable[[], T]) -> T:
         raise RaisedError(type(raised).__name__) from raised
 
 
-async def awaited_without_power(work: Callable[[], Awaitable[T]]) -> T:
-    """As `without_power`. What is thrown into the caller's task from outside is no doing of the work, and passes."""
-    steps = _Steps(work)
+class DeafError(Exception):
+    """Foreign code was cancelled, and went on. It does not any more: it stands where it waited, for ever."""
+
+
+async def awaited_without_power(work: Callable[[], Awaitable[T]], *, deaf_s: float = DEAF_S) -> T:
+    """As `without_power`. What is thrown into the caller's task from outside is no doing of the work, and passes. Work that
+    is cancelled may take `deaf_s` for what it has to do then. Raises DeafError: it still goes on after that."""
+    steps = _Steps(work, deaf_s)
     try:
         return await steps
     except (Exception, SystemExit, GivenUp):
@@ -274,11 +281,21 @@ async def awaited_without_power(work: Callable[[], Awaitable[T]]) -> T:
 class _Steps(Generic[T]):
     """An awaitable, step by step: `raised` is what it raised, and not that it was closed (GeneratorExit)."""
 
-    def __init__(self, work: Callable[[], Awaitable[T]]) -> None:
-        self._work = work
+    def __init__(self, work: Callable[[], Awaitable[T]], deaf_s: float) -> None:
+        self._work, self._deaf_s = work, deaf_s
+        self._deaf: asyncio.TimerHandle | None = None
+        """Once it has been cancelled: its time runs."""
+        self._given_up = False
         self.raised: BaseException | None = None
 
     def __await__(self) -> Generator[Any, None, T]:
+        try:
+            return (yield from self._stepwise())
+        finally:
+            if self._deaf is not None:
+                self._deaf.cancel()
+
+    def _stepwise(self) -> Generator[Any, None, T]:
         steps, thrown = self._whole().__await__(), None
         while True:
             try:
@@ -297,6 +314,29 @@ class _Steps(Generic[T]):
                 raise
             except BaseException as given:  # noqa: BLE001 - it is the work's to answer
                 thrown = given
+            if self._given_up:
+                self._leave(steps)
+            if isinstance(thrown, asyncio.CancelledError) and self._deaf is None:
+                self._begin_to_end()
+
+    def _begin_to_end(self) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._deaf = asyncio.get_running_loop().call_later(self._deaf_s, self._give_up, task)
+
+    def _give_up(self, task: asyncio.Task[Any]) -> None:
+        """Wakes it, wherever it waits."""
+        self._given_up = True
+        task.cancel()
+
+    def _leave(self, steps: Generator[Any, None, T]) -> NoReturn:
+        """It is no further step's, whatever it says to that. Raises DeafError."""
+        task = asyncio.current_task()
+        assert task is not None
+        task.uncancel()  # that was ours
+        with contextlib.suppress(BaseException):  # RuntimeError: it swallows that too
+            steps.close()
+        raise DeafError(f"went on for {self._deaf_s:g} s after it was cancelled, and was left where it stood")
 
     async def _whole(self) -> T:
         return await self._work()

@@ -30,7 +30,14 @@ from pytest_kcontroller.model.history import (
     Record,
 )
 from pytest_kcontroller.model.text import shown
-from pytest_kcontroller.runtime.foreign import GivenUp, RaisedError, awaited_without_power, without_power
+from pytest_kcontroller.runtime.foreign import (
+    DEAF_S,
+    DeafError,
+    GivenUp,
+    RaisedError,
+    awaited_without_power,
+    without_power,
+)
 from pytest_kcontroller.runtime.nursery import Nursery
 from pytest_kcontroller.runtime.timeouts import within
 
@@ -38,6 +45,12 @@ INJECT_S = 20.0
 LOOK_S = 20.0
 HEAL_S = 20.0
 LONGEST_S = 3600.0
+LATE = {
+    "inject": "injecting took longer than",
+    "observe": "no evidence within",
+    "look_again": "looking again took longer than",
+    "heal": "healing took longer than",
+}
 
 T = TypeVar("T")
 
@@ -149,19 +162,19 @@ async def _limited(step: str, limit_s: float, work: Callable[[], Awaitable[T]]) 
     limit = within(limit_s)
     try:
         async with limit:
-            return await awaited_without_power(work)
+            return await awaited_without_power(work, deaf_s=scaled(DEAF_S))
+    except DeafError as deaf:
+        task, late = asyncio.current_task(), limit.expired()
+        if not late and task is not None and task.cancelling():
+            raise asyncio.CancelledError from deaf
+        why = f"{LATE[step]} {limit_s:g} s; " if late else ""
+        raise _StepFailedError(f"{why}its {step} {deaf}", late=late) from None
     except KControllerError as failed:
         raise _StepFailedError(str(failed), refused=True) from failed
     except (Exception, SystemExit, GivenUp) as failed:
         if not limit.expired():
             raise _StepFailedError(_why(step, failed)) from failed
-        late = {
-            "inject": "injecting took longer than",
-            "observe": "no evidence within",
-            "look_again": "looking again took longer than",
-            "heal": "healing took longer than",
-        }
-        raise _StepFailedError(f"{late[step]} {limit_s:g} s", late=True) from None
+        raise _StepFailedError(f"{LATE[step]} {limit_s:g} s", late=True) from None
 
 
 def _why(step: str, failed: BaseException) -> str:

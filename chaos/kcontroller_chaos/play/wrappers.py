@@ -11,7 +11,8 @@ from functools import partial
 
 from kcontroller_chaos.injection import Evidence, Injection, Playable
 from pytest_kcontroller.cluster.capabilities import CRASH_POINTS
-from pytest_kcontroller.runtime.foreign import GivenUp, awaited_without_power
+from pytest_kcontroller.cluster.timing import scaled
+from pytest_kcontroller.runtime.foreign import DEAF_S, DeafError, GivenUp, awaited_without_power
 from pytest_kcontroller.runtime.nursery import Nursery
 
 
@@ -29,7 +30,9 @@ class Group:
         first: asyncio.Future[Evidence] = asyncio.get_running_loop().create_future()
 
         async def watch(member: Injection) -> None:
-            evidence = await self._fault.observe(member)
+            # Half of the time that all have: the nursery waits for each.
+            observe = partial(self._fault.observe, member)
+            evidence = await awaited_without_power(observe, deaf_s=scaled(DEAF_S) / 2)
             if not first.done():
                 first.set_result({"node": member.node, **evidence})
 
@@ -49,7 +52,9 @@ class Group:
         failures: list[BaseException] = []
         for member in self._members:
             try:
-                await awaited_without_power(partial(self._fault.heal, member))
+                await awaited_without_power(partial(self._fault.heal, member), deaf_s=scaled(DEAF_S))
+            except DeafError:  # all of their time is over
+                raise
             except (Exception, SystemExit, GivenUp) as failed:  # noqa: BLE001 - a plugin's fault may raise anything
                 failures.append(failed)
         if failures:

@@ -43,7 +43,15 @@ name = "t"
 [[faults]]
 kind = "odd"
 at_s = 1
-target = "random"
+target = "TARGET"
+"""
+DEAF = """
+        import asyncio
+        while True:
+            try:
+                await on.clock.sleep_us(1_000_000)
+            except asyncio.CancelledError:
+                pass
 """
 
 
@@ -63,6 +71,9 @@ target = "random"
         ("kct_json", {"observe": "return {'a': object()}"}, "observed", "is not JSON serializable"),
         ("kct_nan", {"observe": "return {'a': float('nan')}"}, "observed", "are not JSON compliant"),
         ("kct_observe", {"observe": "return 1 / 0"}, "observed", "its observe raised ZeroDivisionError"),
+        ("kct_deaf", {"observe": DEAF}, "observed", "within 2 s; its observe went on for 5 s after it was cancelled"),
+        ("kct_deaf_all", {"observe": DEAF, "target": "others"}, "observed", "its observe went on for 2.5 s after it was"),
+        ("kct_deaf_heal", {"heal": DEAF}, "healed", "healing took longer than 20 s; its heal went on for 5 s after"),
         ("kct_heal", {"heal": "return {}['gone']"}, "healed", "its heal raised KeyError: 'gone'"),
     ],
 )  # fmt: skip
@@ -75,9 +86,9 @@ def test_what_a_fault_raises_is_told_and_the_other_seeds_are_played(
     part: str,
     why: str,
 ) -> None:
-    given = {"inject": "pass", "observe": "return {}", "heal": "pass", **steps}
+    given = {"inject": "pass", "observe": "return {}", "heal": "pass", "target": "random", **steps}
     (tmp_path / f"{name}.py").write_text(PLUGIN.format(**given))
-    (tmp_path / "odd.toml").write_text(CAMPAIGN)
+    (tmp_path / "odd.toml").write_text(CAMPAIGN.replace("TARGET", given["target"]))
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     run = ["campaign", "run", str(tmp_path / "odd.toml"), "--backend", "sim", "--out", str(tmp_path / "runs")]

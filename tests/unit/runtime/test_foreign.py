@@ -15,6 +15,7 @@ from collections.abc import Callable
 import pytest
 
 from pytest_kcontroller.runtime.foreign import (
+    DeafError,
     GivenUp,
     NoAnswerError,
     OwnThread,
@@ -87,6 +88,49 @@ def test_a_coroutine_is_cancelled_and_closed_as_ever() -> None:
 
     asyncio.run(cancel())
     assert ended == ["CancelledError", "CancelledError", "GeneratorExit"]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("swallowed", [asyncio.CancelledError, BaseException])
+def test_a_coroutine_that_swallows_its_cancellation_is_left_where_it_stands(swallowed: type[BaseException]) -> None:
+    steps: list[int] = []
+
+    async def go_on() -> None:
+        while True:
+            steps.append(len(steps))
+            with contextlib.suppress(swallowed):
+                await asyncio.sleep(LONG_S)
+
+    async def limited() -> None:
+        async with within(SHORT_S) as limit:
+            with pytest.raises(DeafError, match=rf"went on for {SHORT_S:g} s after it was cancelled"):
+                await awaited_without_power(go_on, deaf_s=SHORT_S)
+        assert limit.expired()
+        task = asyncio.current_task()
+        assert task is not None
+        assert task.cancelling() == 0
+
+    asyncio.run(limited())  # which has nothing to wait for at its end
+    assert len(steps) >= 2
+
+
+def test_what_a_cancelled_coroutine_has_to_do_it_may_do() -> None:
+    done: list[str] = []
+
+    async def clean_up() -> None:
+        try:
+            await asyncio.sleep(LONG_S)
+        finally:
+            await asyncio.sleep(SHORT_S)
+            done.append("it has")
+
+    async def limited() -> None:
+        with pytest.raises(TimeoutError):
+            async with within(SHORT_S):
+                await awaited_without_power(clean_up, deaf_s=LONG_S)
+
+    asyncio.run(limited())
+    assert done == ["it has"]
 
 
 def spin() -> None:
