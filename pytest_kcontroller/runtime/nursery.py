@@ -10,7 +10,9 @@ import asyncio
 import contextlib
 from collections.abc import Coroutine
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
+
+T = TypeVar("T")
 
 
 class Nursery:
@@ -114,6 +116,23 @@ class Nursery:
             return
         if self._failure is None:
             self._failure = failure
+
+
+async def undisturbed(work: Coroutine[Any, Any, T]) -> T:
+    """Runs `work` to its end even if this task is cancelled meanwhile; the cancellation is raised afterwards."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as again:
+            if task.cancelled():
+                raise
+            cancelled = again
+    answer = task.result()
+    if cancelled is not None:
+        raise cancelled
+    return answer
 
 
 async def settled(task: asyncio.Task[Any]) -> None:

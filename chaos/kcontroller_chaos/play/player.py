@@ -38,7 +38,7 @@ from pytest_kcontroller.runtime.foreign import (
     awaited_without_power,
     without_power,
 )
-from pytest_kcontroller.runtime.nursery import Nursery
+from pytest_kcontroller.runtime.nursery import Nursery, undisturbed
 from pytest_kcontroller.runtime.timeouts import within
 
 INJECT_S = 20.0
@@ -77,7 +77,7 @@ class FaultPlayer:
             if applied and await self._observe_and_wait():
                 await self._look_again()
         finally:
-            await _to_the_end(self._heal(applied))
+            await undisturbed(self._heal(applied))
 
     async def _inject(self) -> bool:
         try:
@@ -189,19 +189,3 @@ def _why(step: str, failed: BaseException) -> str:
     frames = extract_tb(failed.__traceback__)
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     return f"its {step} {said}{where}"
-
-
-async def _to_the_end(work: Any) -> None:
-    """Runs `work` to its end even if this task is cancelled meanwhile; the cancellation is raised afterwards."""
-    task = asyncio.ensure_future(work)
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError as again:
-            if task.cancelled():
-                raise
-            cancelled = again
-    task.result()
-    if cancelled is not None:
-        raise cancelled

@@ -374,8 +374,7 @@ class ProcessCluster(NodesInside, OwnZooKeepers, ObservedCluster):
         return LinkState(toxics=await self.links.in_force(source, target, plane))
 
     async def reset(self, source: str, target: str, plane: str) -> None:
-        await self.links.disable(source, target, plane)
-        await self.links.enable(source, target, plane)
+        await self.links.reset(source, target, plane)
 
     def session(self, node: int) -> NodeSession | None:
         return self.relays.session(node) if self.process(node).alive else None

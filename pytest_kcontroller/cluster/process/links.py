@@ -31,6 +31,7 @@ from pytest_kcontroller.cluster.zookeeper.seats import HeldPort
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.model.toxics import Direction, Toxic, cut_toxics, same
+from pytest_kcontroller.runtime.nursery import undisturbed
 
 PLANES = {"zk": 1, "control": 2, "client": 4}
 OCTETS = {ZOOKEEPER: 250, CLIENT: 251, f"{ZOOKEEPER}-1": 252, f"{ZOOKEEPER}-2": 253, f"{ZOOKEEPER}-3": 254}
@@ -244,6 +245,16 @@ class Links:
         """Takes `disable` back; toxics stay as they are."""
         for strand in self.strands(source, target, plane):
             await self._on.enable(self._name(strand), True)
+
+    async def reset(self, source: str, target: str, plane: str) -> None:
+        """Open connections are closed; new ones are accepted afterwards, also if this is cancelled."""
+        await undisturbed(self._reset(source, target, plane))
+
+    async def _reset(self, source: str, target: str, plane: str) -> None:
+        try:
+            await self.disable(source, target, plane)
+        finally:
+            await self.enable(source, target, plane)
 
     async def heal(self, source: str, target: str, plane: str) -> None:
         """Takes every toxic away and enables the proxy. Connections that were cut are closed (toxiproxy's rule)."""

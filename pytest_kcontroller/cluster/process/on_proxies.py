@@ -9,6 +9,7 @@ from pytest_kcontroller.cluster.process.proxy_server import in_thread
 from pytest_kcontroller.cluster.process.toxiproxy_client import ToxiproxyClient
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.model.toxics import Toxic
+from pytest_kcontroller.runtime.nursery import undisturbed
 
 
 class OnProxies:
@@ -19,8 +20,10 @@ class OnProxies:
         self._changes = asyncio.Lock()  # requests.Session is for one thread at a time
 
     async def call(self, method: str, path: str, body: object | None = None) -> Any:
+        """Cancelled, it ends with the request, whose thread goes on in any case: what was asked for is done then, or has
+        failed, and whoever takes it back comes after it."""
         async with self._changes:
-            return await in_thread(lambda: self._client.call(method, path, body))
+            return await undisturbed(in_thread(lambda: self._client.call(method, path, body)))
 
     async def create(self, name: str, *, listen: str, upstream: Address) -> Address:
         """Where it listens."""

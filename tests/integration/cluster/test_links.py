@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from functools import wraps
@@ -162,6 +163,39 @@ async def test_a_link_to_zookeeper_is_cut_for_one_node_only(tmp_path: Path) -> N
         await kept.passes()
         cut.close()
         kept.close()
+
+
+@pytest.mark.parametrize("enabled", [False, True])
+@asyncio_run
+async def test_a_reset_that_is_cancelled_leaves_no_link_refused(
+    enabled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by the end of a fault's duration, while the server has been told the first of it and has not answered."""
+    async with cluster(tmp_path) as (links, _, _):
+        servers = Peer(), Peer()
+        await links.add(3, [await server.listen("127.0.0.1:0") for server in servers])
+        client, loop = links._on._client, asyncio.get_running_loop()
+        call, asked, go_on = client.call, asyncio.Event(), threading.Event()
+
+        def slow(method: str, path: str, body: object | None = None) -> object:
+            if body == {"enabled": enabled}:
+                loop.call_soon_threadsafe(asked.set)
+                assert go_on.wait(scaled(LIMIT_S))
+            return call(method, path, body)
+
+        monkeypatch.setattr(client, "call", slow)
+        reset = asyncio.ensure_future(links.reset("3", ZOOKEEPER, "zk"))
+        async with within(scaled(LIMIT_S)):
+            await asked.wait()
+            reset.cancel()
+            loop.call_later(QUIET_S, go_on.set)
+            with pytest.raises(asyncio.CancelledError):
+                await reset
+        for address, server in zip(links.to_zookeeper(3), servers, strict=True):
+            pair = await connected(str(address), server)
+            await pair.passes()
+            pair.close()
+            server.close()
 
 
 @asyncio_run
