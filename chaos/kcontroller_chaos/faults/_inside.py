@@ -44,16 +44,33 @@ class Inside(Fault):
 
     async def look_again(self, on: Injection) -> None:
         """By the node's answer."""
+        if is_gone(on):
+            return
         status = await on.cluster.capability(REPORTS).status(on.node)
         if status is None or self.armed not in status.raw.get("armed", ()):
             found = "does not answer" if status is None else "lets everything pass there"
             raise EnvironmentFailure(f"node {on.node}, in which {self.armed} was held up, {found}")
 
     async def heal(self, on: Injection) -> None:
-        await on.cluster.capability(HOLDS).release(on.node, self.armed)
+        await release(on, self.armed)
 
     def within_s(self, on: Injection) -> float:
         return 5.0
+
+
+def is_gone(on: Injection) -> bool:
+    """Whether the node's process has ended. What was done to it inside has gone with it: that lasted as long as it could,
+    and nothing is left to be taken back. Why it ended is for `nodes-stay-up` to judge."""
+    return on.node not in on.cluster.running
+
+
+async def release(on: Injection, point: str) -> None:
+    """Raises EnvironmentFailure: it runs, and does not answer."""
+    try:
+        await on.cluster.capability(HOLDS).release(on.node, point)
+    except EnvironmentFailure:
+        if not is_gone(on):
+            raise
 
 
 def is_said(event: Event, kind: str, point: str, node: int) -> bool:

@@ -7,6 +7,7 @@ from random import Random  # noqa: TID251 - the type only; streams come from the
 from typing import Self
 
 from kcontroller_chaos.faults import Fault, parameter
+from kcontroller_chaos.faults._inside import is_gone
 from kcontroller_chaos.injection import PROCESS, Evidence, Injection, Placement, Wrong
 from pytest_kcontroller.cluster.capabilities import CLOCKS
 from pytest_kcontroller.errors import EnvironmentFailure
@@ -51,11 +52,12 @@ duration_s = 3
         return {"ahead_s": apart_s, "t_us": on.clock.now_us()}
 
     async def look_again(self, on: Injection) -> None:
-        await self.observe(on)
+        if not is_gone(on):
+            await self.observe(on)
 
     async def heal(self, on: Injection) -> None:
         """A process that was started meanwhile has the right time."""
-        if self._has_jumped(await self._apart_s(on)):
+        if not is_gone(on) and self._has_jumped(await self._apart_s(on)):
             await on.cluster.capability(CLOCKS).jump(on.node, -self.by_s * 1000)
 
     def _has_jumped(self, apart_s: float) -> bool:

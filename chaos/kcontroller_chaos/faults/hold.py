@@ -7,6 +7,7 @@ from random import Random  # noqa: TID251 - the type only; streams come from the
 from typing import Self
 
 from kcontroller_chaos.faults import Fault, parameter
+from kcontroller_chaos.faults._inside import release
 from kcontroller_chaos.feed import writer_is
 from kcontroller_chaos.injection import TASKS, Evidence, Injection
 from pytest_kcontroller.cluster.capabilities import HOLDS
@@ -63,7 +64,7 @@ at_s = 2
             raise EnvironmentFailure(f"the task of node {on.node} that waited at {self.point} has gone on")
 
     async def heal(self, on: Injection) -> None:
-        await on.cluster.capability(HOLDS).release(on.node, self.point)
+        await release(on, self.point)
 
     def within_s(self, on: Injection) -> float:
         return 5.0
