@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, cast
 
 from pytest_kcontroller.broker.shutdown import ShutdownLimits
-from pytest_kcontroller.cluster.capabilities import BROKERS, REPORTS, Capability, NodeStatus
+from pytest_kcontroller.cluster.capabilities import BROKERS, REPORTS, Capability
 from pytest_kcontroller.cluster.contract import REQUEST_S, LinkState, NodeSession
 from pytest_kcontroller.cluster.owners import around, read_owner
 from pytest_kcontroller.cluster.program import Program
+from pytest_kcontroller.cluster.reports import still_to_do
 from pytest_kcontroller.cluster.timing import scaled, stretched
 from pytest_kcontroller.cluster.topics import (
     added_to,
@@ -264,7 +265,7 @@ class ObservedCluster(ABC):
     async def write(self, what: str, work: Callable[[ZkSession], Awaitable[T]]) -> T:
         """See contract.Coordination."""
         try:
-            return await work(self.admin)
+            return await self._answered(work(self.admin), f" while {what}")
         except ConnectionLossError:
             raise EnvironmentFailure(f"the connection broke while {what}") from None
         except SessionExpiredError:
@@ -317,22 +318,32 @@ class ObservedCluster(ABC):
 
     async def _with_admin(self, read: Callable[[ZkSession], Awaitable[T]]) -> T:
         """Reads in the harness's session, in a new one if it has ended: a busy host must not cost the harness its eyes.
-        Raises EnvironmentFailure if ZooKeeper does not answer for so long that it cannot be the host."""
+        Raises EnvironmentFailure."""
+
+        async def answer() -> T:
+            while True:
+                try:
+                    return await read(self.admin)
+                except SessionExpiredError:
+                    await self.renew_admin()
+                except ConnectionLossError:
+                    await asyncio.sleep(POLL_S)  # it reconnects, or `admin` says that there is nobody any more
+
+        return await self._answered(answer())
+
+    async def _answered(self, work: Awaitable[T], meanwhile: str = "") -> T:
+        """Raises EnvironmentFailure if ZooKeeper does not answer for so long that it cannot be the host: what is submitted
+        without a connection waits for one."""
         limit = within(scaled(ANSWER_S))
         try:
             async with limit:
-                while True:
-                    try:
-                        return await read(self.admin)
-                    except SessionExpiredError:
-                        await self.renew_admin()
-                    except ConnectionLossError:
-                        await asyncio.sleep(POLL_S)  # it reconnects, or `admin` says that there is nobody any more
+                return await work
         except TimeoutError:
             if not limit.expired():
                 raise
-            what = f"ZooKeeper has not answered for {scaled(ANSWER_S):g} s: was it stopped?"
-            raise EnvironmentFailure(what, where=str(self.directory / "logs")) from None
+            what = f"ZooKeeper has not answered for {scaled(ANSWER_S):g} s{meanwhile}: was it stopped?"
+            hint = "what was asked for may still be done once it answers" if meanwhile else ""
+            raise EnvironmentFailure(what, where=str(self.directory / "logs"), hint=hint) from None
 
     async def broker_owner(self, node: int) -> int:
         """The session that owns the node's registration; 0: it is not registered."""
@@ -435,12 +446,12 @@ class ObservedCluster(ABC):
             return f"nodes that do not know their newest session yet: {late}"
         metadata = dict(zip(sessions, await gather_all([reports.metadata(node) for node in sessions]), strict=True))
         active = {node: status.active for node, status in statuses.items()}
-        if why := reported_otherwise(tree, active, metadata) or _still_to_do(statuses.values()):
+        if why := reported_otherwise(tree, active, metadata) or still_to_do(statuses.values()):
             return why
         last = {node: await reports.caught_up(node) for node, is_active in active.items() if is_active}
         if silent := [node for node, status in last.items() if status is None]:
             return f"nodes that do not answer: {silent}"
-        return _still_to_do(status for status in last.values() if status is not None)
+        return still_to_do(status for status in last.values() if status is not None)
 
     async def unready(self, node: int) -> str | None:
         """See contract.Nodes."""
@@ -452,35 +463,6 @@ class ObservedCluster(ABC):
         if not owner:
             return "it is not registered in /brokers/ids yet"
         return None if owner == session.session_id else "its registration belongs to an older session"
-
-
-def _still_to_do(statuses: Iterable[NodeStatus]) -> str | None:
-    """What came and went before the controller has read it shows nowhere else, and is told to the nodes all the same."""
-    for status in statuses:
-        if status.active and status.pending:
-            what = "watches, events and requests that the controller, node"
-            return f"{what} {status.node}, has still before it: {status.pending}"
-    return None
-
-
-def status_of(node: int, answer: Mapping[str, Any]) -> NodeStatus:
-    """A node's own report (node.control.NodeReport as JSON) as the harness reads it."""
-    return NodeStatus(
-        node=node,
-        active=bool(answer.get("active")),
-        epoch=int(answer.get("epoch") or 0),
-        session=_session(answer.get("session")),
-        phase=str(answer.get("phase", "")),
-        pending=int(answer.get("pending") or 0),
-        raw=answer,
-    )
-
-
-def _session(value: object) -> int:
-    """A session id as `0x...` or a number; 0 for none."""
-    if isinstance(value, str):
-        return int(value, 16) if value else 0
-    return value if isinstance(value, int) else 0
 
 
 async def gather_all(work: Sequence[Awaitable[Any]]) -> list[Any]:

@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from pytest_kcontroller.cluster.capabilities import NodeStatus
-from pytest_kcontroller.cluster.observed import status_of
 from pytest_kcontroller.cluster.process.node import SupervisedNode
+from pytest_kcontroller.cluster.reports import status_of
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure
 

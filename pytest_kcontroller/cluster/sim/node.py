@@ -10,7 +10,7 @@ from typing import Any
 from pytest_kcontroller.cluster.capabilities import NodeStatus
 from pytest_kcontroller.cluster.contract import NodeSession
 from pytest_kcontroller.cluster.misuse import not_running
-from pytest_kcontroller.cluster.observed import status_of
+from pytest_kcontroller.cluster.reports import status_of
 from pytest_kcontroller.errors import EnvironmentFailure, KControllerError
 from pytest_kcontroller.model.toxics import STREAMS, Toxic
 from pytest_kcontroller.node.main import Node

@@ -72,6 +72,20 @@ def test_restart(kcluster_module: KCluster, chaos: Chaos) -> None:
     assert is_whole(kcluster_module)
 
 
+@pytest.mark.kcontroller(zookeeper=1, nodes=1, backends=["process"])
+def test_a_write_does_not_wait_for_the_healing(kcluster: KCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who heals is who waits."""
+    kcluster.create_topic("orders")
+    kcluster.wait_until_converged()
+    monkeypatch.setattr("pytest_kcontroller.cluster.observed.ANSWER_S", 1.0)
+    with kcluster.chaos.fault("zookeeper_restart"):
+        said = r"ZooKeeper has not answered for \S+ s while the topic 'orders' was marked for deletion: was it stopped"
+        with pytest.raises(EnvironmentFailure, match=said):
+            kcluster.delete_topic("orders")
+    monkeypatch.undo()
+    kcluster.wait_until_converged()
+
+
 def test_pause(kcluster_module: KCluster, chaos: Chaos) -> None:
     before = leader(kcluster_module)
     with chaos.fault("zookeeper_pause", server="leader") as fault:
