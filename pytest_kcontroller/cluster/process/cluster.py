@@ -32,9 +32,8 @@ from pytest_kcontroller.cluster.process.node import NodeProcess, SupervisedNode,
 from pytest_kcontroller.cluster.process.session_relays import SessionRelays
 from pytest_kcontroller.cluster.process.zookeepers import OwnZooKeepers
 from pytest_kcontroller.cluster.timing import scaled, stretched
-from pytest_kcontroller.cluster.zookeeper.end_session import close_session
 from pytest_kcontroller.cluster.zookeeper.ensemble import Ensemble
-from pytest_kcontroller.cluster.zookeeper.server import LogPlace, four_letter_word, serving
+from pytest_kcontroller.cluster.zookeeper.server import LogPlace, four_letter_word
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.model.toxics import Toxic
@@ -74,6 +73,7 @@ class ProcessCluster(NodesInside, OwnZooKeepers, ObservedCluster):
         self._links: Links | None = None
         self._admin: AdminSession | None = None
         self._nodes: dict[int, SupervisedNode] = {}
+        self._joining = asyncio.Lock()
         self._watches: list[asyncio.Task[None]] = []
         self._failure: EnvironmentFailure | None = None
         """What nothing can be done without has ended by itself."""
@@ -221,17 +221,16 @@ class ProcessCluster(NodesInside, OwnZooKeepers, ObservedCluster):
         return tuple(range(self.settings.nodes))
 
     def _settings_of(self, node: int) -> NodeSettings:
-        assert self._links is not None
         return NodeSettings(
             node_id=node,
-            zookeeper=",".join(map(str, self._links.to_zookeeper(node))),
-            listen=self._links.listen(node),
+            zookeeper=",".join(map(str, self.links.to_zookeeper(node))),
+            listen=self.links.listen(node),
             session_timeout_ms=self.settings.session_timeout_ms,
             log_dirs=self.settings.log_dirs,
             selectors=self.settings.selectors,
             assignment=self.settings.assignment,
             config=self.settings.config,
-            links=self._links.map_for(node),
+            links=self.links.map_for(node),
             plugins=self.settings.plugins,
             plugin_limit_s=stretched(self.settings.plugin_limit_s),
             mutant=self.settings.mutant,
@@ -303,12 +302,14 @@ class ProcessCluster(NodesInside, OwnZooKeepers, ObservedCluster):
     # --- processes
 
     async def add_node(self) -> int:
-        node = self._new_node()
-        await self.links.add(node, self.relays.addresses[node])
-        await self._introduce(node)
-        self._nodes[node] = self._new_process(node)
-        await self.restart(node)
-        return node
+        """One after the other: each has an id of its own, and those that joined before learn of it."""
+        async with self._joining:
+            node = self._new_node()
+            await self.links.add(node, self.relays.addresses[node])
+            await self._introduce(node)
+            self._nodes[node] = self._new_process(node)
+            await self.restart(node)
+            return node
 
     async def _introduce(self, node: int) -> None:
         """Those that are there learn how they reach one that joins."""
@@ -404,13 +405,6 @@ class ProcessCluster(NodesInside, OwnZooKeepers, ObservedCluster):
     def client_address(self, node: int) -> Address:
         """See capabilities.Clients."""
         return self.links.address(CLIENT, str(node), "client")
-
-    async def expire_session_server(self, node: int) -> int:
-        if (session := self.session(node)) is None:
-            raise EnvironmentFailure(f"node {node} has no session that could be closed")
-        server = await serving(self.zookeeper.addresses)
-        await close_session(server, session.session_id, session.password, timeout_s=scaled(5))
-        return session.session_id
 
     def _exited(self, node: int, status: int) -> None:
         if self._on_exit is not None:

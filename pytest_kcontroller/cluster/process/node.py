@@ -90,6 +90,7 @@ class SupervisedNode(ABC):
         self._process: Child | None = None
         self._watch: asyncio.Task[None] | None = None
         self._starts = 0
+        self._launching = asyncio.Lock()
         self._paused = False
         work.mkdir(parents=True, exist_ok=True)
 
@@ -111,13 +112,14 @@ class SupervisedNode(ABC):
 
     async def launch(self) -> None:
         """Starts its process; waits for nothing that it does. Raises UsageError: it runs."""
-        if self.alive:
-            raise running_already(self.node)
-        self._starts += 1
-        self._paused = False
-        self._prepare()
-        self._process = await self._spawn()
-        self._watch = asyncio.create_task(self._observe_end(self._process), name=f"watch node {self.node}")
+        async with self._launching:  # it is alive once it has been spawned: of two who want it, one is refused
+            if self.alive:
+                raise running_already(self.node)
+            self._starts += 1
+            self._paused = False
+            self._prepare()
+            self._process = await self._spawn()
+            self._watch = asyncio.create_task(self._observe_end(self._process), name=f"watch node {self.node}")
 
     async def wait_ready(self, ready: Callable[[int], Awaitable[str | None]]) -> None:
         """Returns when `ready(node)` gives None. Raises StartError at once if the process ends before, or in time."""

@@ -6,10 +6,14 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
+from pytest_kcontroller.cluster.contract import NodeSession
 from pytest_kcontroller.cluster.ending import end_all
 from pytest_kcontroller.cluster.timing import scaled
+from pytest_kcontroller.cluster.zookeeper.end_session import close_session
 from pytest_kcontroller.cluster.zookeeper.ensemble import Ensemble
 from pytest_kcontroller.cluster.zookeeper.relay import Relay
+from pytest_kcontroller.cluster.zookeeper.server import serving
+from pytest_kcontroller.errors import EnvironmentFailure
 
 LOOK_S, STILL_S = 0.25, 5.0
 """Who is stopped by hand, and goes on, is no host that has failed."""
@@ -38,6 +42,18 @@ class OwnZooKeepers(ABC):
     async def close_ways(self) -> None:
         """Idempotent."""
         await end_all([way.stop for way in self._ways.values()])
+
+    @abstractmethod
+    def session(self, node: int) -> NodeSession | None:
+        """See contract.Sessions."""
+
+    async def expire_session_server(self, node: int) -> int:
+        """See contract.Sessions."""
+        if (session := self.session(node)) is None:
+            raise EnvironmentFailure(f"node {node} has no session that could be closed")
+        server = await serving(self.zookeeper.addresses)
+        await close_session(server, session.session_id, session.password, timeout_s=scaled(5))
+        return session.session_id
 
     async def zookeeper_modes(self, limit_s: float) -> Mapping[int, str | None]:
         return await self.zookeeper.modes(limit_s)
