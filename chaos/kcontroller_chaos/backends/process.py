@@ -160,9 +160,11 @@ class ProcessRun(RealRun):
         return read_history(self.directory / "history")
 
     async def stop(self) -> None:
-        if self._cluster is not None:
-            await self._cluster.stop(keep_log_in=self.directory / ZOOKEEPER)
-        await self._follow_no_more()
+        try:
+            if self._cluster is not None:
+                await self._cluster.stop(keep_log_in=self.directory / ZOOKEEPER)
+        finally:
+            await self._follow_no_more()
 
     async def _follow_no_more(self) -> None:
         if self._following:

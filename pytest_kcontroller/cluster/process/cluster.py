@@ -192,9 +192,11 @@ class ProcessCluster(NodesInside, OwnZooKeepers, ObservedCluster):
     async def _watch_end(self, what: str, log: str, ended: Coroutine[Any, Any, str]) -> None:
         """What waits for something that has ended would wait for ever: our session is closed instead, and says why."""
         how = await ended
-        self.export_logs()
-        if self._fail(f"{what}: {how}", self.directory / "logs" / log) and self._admin is not None:
-            await self._admin.close()
+        try:
+            self.export_logs()
+        finally:  # the disk may be full
+            if self._fail(f"{what}: {how}", self.directory / "logs" / log) and self._admin is not None:
+                await self._admin.close()
 
     def _fail(self, what: str, where: Path) -> bool:
         """Nothing can be done any more; whether this is why."""
@@ -443,10 +445,10 @@ class ProcessCluster(NodesInside, OwnZooKeepers, ObservedCluster):
 
     async def _end_ground(self, keep_log_in: Path | None) -> None:
         """Hands it on, if somebody takes it and it is as new; else it ends."""
-        self.export_logs()
-        if keep_log_in is not None and self._zookeeper is not None:
-            self.export_log(keep_log_in)
         try:
+            self.export_logs()
+            if keep_log_in is not None and self._zookeeper is not None:
+                self.export_log(keep_log_in)
             self._handed_on = await self._hand_on()
         finally:
             if not self._handed_on:
