@@ -103,6 +103,11 @@ class Clients(Protocol):
 class ZooKeepers(Protocol):
     """ZooKeeper's own servers, by their numbers from 1; what is done to one raises UsageError if there is no such."""
 
+    @property
+    def harness_sessions(self) -> tuple[int, ...]:
+        """Those that the harness has had so far: no node's, and they can end with a server as a node's can."""
+        ...
+
     async def zookeeper_modes(self, limit_s: float) -> Mapping[int, str | None]:
         """What each says that it is when a client asks: `standalone`, `leader`, `follower`; None: it serves nobody, or does
         not answer in `limit_s`."""

@@ -26,7 +26,7 @@ from kcontroller_chaos.play.targets import TARGET_S, nobody_is, resolve
 from kcontroller_chaos.play.triggers import wait_for
 from kcontroller_chaos.play.wrappers import AtPoint, Group, Noop
 from kcontroller_chaos.znode_invariants import ZnodeInvariant
-from pytest_kcontroller.cluster.capabilities import BROKERS, CRASH_POINTS
+from pytest_kcontroller.cluster.capabilities import BROKERS, CRASH_POINTS, ZOOKEEPERS
 from pytest_kcontroller.cluster.contract import Cluster
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure, KControllerError, UsageError, WaitTimeoutError
@@ -258,6 +258,7 @@ class Engine:
                 self.excused += [session for session in self._granted(nodes) if session not in known]
             if fault.on_zookeeper:
                 self.excused += self._granted(self.cluster.nodes)
+                self.excused += self.cluster.capability(ZOOKEEPERS).harness_sessions
 
     def _granted(self, nodes: Sequence[int]) -> list[int]:
         """The sessions that ZooKeeper has granted them so far."""

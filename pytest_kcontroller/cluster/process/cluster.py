@@ -273,6 +273,11 @@ class ProcessCluster(NodesInside, OwnZooKeepers, ObservedCluster):
             self.told = True
             raise EnvironmentFailure(self._failure.what, where=self._failure.where)
 
+    @property
+    def harness_sessions(self) -> tuple[int, ...]:
+        """See capabilities.ZooKeepers."""
+        return () if self._admin is None else tuple(self._admin.ids)
+
     async def renew_admin(self) -> None:
         self._check()
         assert self._admin is not None

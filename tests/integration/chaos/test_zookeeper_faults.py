@@ -170,6 +170,39 @@ def test_one_server_alone(kcluster: KCluster, chaos: Chaos) -> None:
     kcluster.check()
 
 
+PAUSED = """
+[campaign]
+name = "paused"
+duration_s = 15
+seeds = "1"
+
+[cluster]
+nodes = 1
+
+[[topics]]
+name = "orders"
+
+[[faults]]
+kind = "zookeeper_pause"
+target = "zookeeper"
+at_s = 1
+duration_s = 6
+"""
+
+
+def test_the_harness_may_lose_its_session_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To a server that stands still for longer than that lives: no host was overloaded."""
+    monkeypatch.setattr("pytest_kcontroller.cluster.admin.TIMEOUT_MS", 2000)
+    (tmp_path / "paused.toml").write_text(PAUSED)
+    status = main(["campaign", "run", str(tmp_path / "paused.toml"), "--out", str(tmp_path / "runs")])
+    (judged,) = tmp_path.glob("runs/paused/*/verdicts.json")
+    found = json.loads(judged.read_text())
+    assert (found["overloaded"], found["overall"], status) == ([], "held", 0)
+    with (judged.parent / "history" / "zookeeper.jsonl").open() as lines:
+        closed = [line for line in map(json.loads, lines) if line["type"] == "close-session" and line["cxid"] == 0]
+    assert len(closed) >= 2, "the node's and the harness's"
+
+
 def test_the_campaign_on_an_ensemble_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Two leaders end in the same moment, ZooKeeper's and the cluster's; the run is judged by what three logs have."""
     status = main(["campaign", "run", str(CAMPAIGNS / "ensemble.toml"), "--seeds", "1", "--out", str(tmp_path)])
