@@ -33,8 +33,10 @@ class AdminSession:
         self.ids: list[int] = [session.session_id]
 
     @classmethod
-    async def open(cls, servers: str) -> Self:
-        connector = KazooConnector(servers, timeout_ms=TIMEOUT_MS, close_grace_s=scaled(CLOSE_GRACE_S))
+    async def open(cls, servers: str, user: str | None = None) -> Self:
+        """`user`: whose it is, as USER:PASSWORD of the scheme `digest`; None: nobody's."""
+        grace_s = scaled(CLOSE_GRACE_S)
+        connector = KazooConnector(servers, timeout_ms=TIMEOUT_MS, close_grace_s=grace_s, user=user)
         return cls(connector, servers, await open_session(connector, servers, _ignore))
 
     async def renew(self) -> None:

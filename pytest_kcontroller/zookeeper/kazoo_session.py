@@ -51,20 +51,26 @@ _KINDS = {
 
 class KazooConnector:
     """Opens sessions at `hosts` (HOST:PORT[,HOST:PORT][/chroot]), asking for `timeout_ms`; `makes_chroot`: if need be.
-    `close_grace_s`: instead of CLOSE_GRACE_S, in seconds."""
+    `close_grace_s`: instead of CLOSE_GRACE_S, in seconds. `user`: USER:PASSWORD of the scheme `digest`; None: nobody's."""
 
     def __init__(
-        self, hosts: str, *, timeout_ms: int, makes_chroot: bool = False, close_grace_s: float = port.CLOSE_GRACE_S
+        self,
+        hosts: str,
+        *,
+        timeout_ms: int,
+        makes_chroot: bool = False,
+        close_grace_s: float = port.CLOSE_GRACE_S,
+        user: str | None = None,
     ) -> None:
         self._hosts, self._timeout_ms, self._makes_chroot = hosts, timeout_ms, makes_chroot
-        self._close_grace_s = close_grace_s
+        self._close_grace_s, self._user = close_grace_s, user
 
     async def open(self, listener: port.Listener) -> KazooSession:
         """See ZkConnector. `listener` gets no event for the connection that this call waits for."""
         if self._makes_chroot:
             await self._make_chroot()
             self._makes_chroot = False
-        session = KazooSession(self._hosts, self._timeout_ms, self._close_grace_s, listener)
+        session = KazooSession(self._hosts, self._timeout_ms, self._close_grace_s, listener, self._user)
         try:
             await session.connected()
         except BaseException:
@@ -77,7 +83,7 @@ class KazooConnector:
         where = ConnectString.parse(self._hosts)
         if not where.chroot:
             return
-        session = KazooSession(where.hosts, self._timeout_ms, self._close_grace_s, _ignore)
+        session = KazooSession(where.hosts, self._timeout_ms, self._close_grace_s, _ignore, self._user)
         try:
             await session.connected()
             for path in where.prefixes:
@@ -99,7 +105,9 @@ def _ignore(event: port.SessionEvent) -> None:
 class KazooSession:
     """See ZkSession."""
 
-    def __init__(self, hosts: str, timeout_ms: int, close_grace_s: float, listener: port.Listener) -> None:
+    def __init__(
+        self, hosts: str, timeout_ms: int, close_grace_s: float, listener: port.Listener, user: str | None = None
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._close_grace_s, self._listener = close_grace_s, listener
         self._state: SessionState | None = None
@@ -119,6 +127,7 @@ class KazooSession:
             hosts=hosts,
             timeout=timeout_ms / 1000,
             handler=self._handler,
+            auth_data=[] if user is None else [("digest", user)],
             connection_retry=KazooRetry(max_tries=-1, delay=0.05, backoff=1.5, max_delay=0.2, max_jitter=0.2),
         )
         self._chroot = self._client.chroot

@@ -33,7 +33,7 @@ from pytest_kcontroller.cluster.process.session_relays import SessionRelays
 from pytest_kcontroller.cluster.process.zookeepers import OwnZooKeepers
 from pytest_kcontroller.cluster.timing import scaled, stretched
 from pytest_kcontroller.cluster.zookeeper.ensemble import Ensemble
-from pytest_kcontroller.cluster.zookeeper.server import LogPlace, four_letter_word
+from pytest_kcontroller.cluster.zookeeper.server import SUPERUSER, LogPlace, four_letter_word
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.model.toxics import Toxic
@@ -124,7 +124,7 @@ class ProcessCluster(NodesInside, OwnZooKeepers, ObservedCluster):
             await self._take_over(ground)
         else:
             await self._start_ground()
-        self._admin = await self.unless_failed(AdminSession.open(await self.open_ways()))
+        self._admin = await self.unless_failed(AdminSession.open(await self.open_ways(), SUPERUSER))
         for node in self.nodes_to_start:
             self._nodes[node] = self._new_process(node)
         await self.unless_failed(self._start_nodes())

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from kazoo.exceptions import NoAuthError
 
 from kcontroller_chaos.znode_invariants import exists_after_healing, one_owner, owned_after_healing
 from pytest_kcontroller import KSystems
 from pytest_kcontroller.cluster.children.processes import leftovers, session_id
-from pytest_kcontroller.errors import StartError, UsageError, WaitTimeoutError
+from pytest_kcontroller.errors import EnvironmentFailure, StartError, UsageError, WaitTimeoutError
 from pytest_kcontroller.fixtures.asked import NeverExercisedWarning
 from pytest_kcontroller.fixtures.definitions import clusters_key
 from pytest_kcontroller.fixtures.kcluster import InvariantError
@@ -77,6 +78,22 @@ def test_a_leader_is_killed_paused_cut_off_and_loses_its_session(kc_system: KSys
     system.wait_until_ready()
     assert system.stop(other) is None
     assert system.running == (third,)
+
+
+def test_a_leader_that_only_its_service_may_read(kc_system: KSystems) -> None:
+    """Who owns a znode is seen by the harness, whatever ACL it and its parents have."""
+    command = [sys.executable, ELECT.with_name("elect_apart.py"), *COMMAND[2:]]
+    system = kc_system(command, nodes=2, ready="znode:/my/members/{id}", session_timeout_ms=3000)
+    with pytest.raises(NoAuthError):
+        system.zk.get(LEADER)
+    first = system.wait_for_owner(LEADER)
+    with system.chaos.fault("kill", target=f"owner-of:{LEADER}") as killed:
+        assert killed.nodes == (first,)
+        system.wait_for_owner(LEADER, other_than=first)
+    system.wait_until_ready()
+    with pytest.raises(EnvironmentFailure, match="no session owns it; /my has leader, members"):
+        system.chaos.inject("kill", target="owner-of:/my/reader")
+    system.check(one_owner(LEADER)[0], owned_after_healing(LEADER), exists_after_healing("/my/members/*", count=2))
 
 
 def test_what_shall_be_in_the_end_is_waited_for_as_in_a_campaign(kc_system: KSystems) -> None:
