@@ -330,8 +330,11 @@ class Engine:
 
     async def _acquaint(self) -> None:
         """The campaign's topics are made once the controller knows all nodes: who leads them is then the same each time."""
-        with suppress(WaitTimeoutError):  # of one that cannot, the invariants judge what comes of it
-            await self.cluster.wait_until_known(timeout_s=scaled(CONVERGE_S))
+        limit_s = scaled(CONVERGE_S)
+        try:
+            await self.cluster.wait_until_known(timeout_s=limit_s)
+        except WaitTimeoutError:  # of one that cannot, the invariants judge what comes of it
+            self.record(TriggerMissed(trigger="that a controller knows all nodes", waited_s=limit_s))
 
     async def converge(self) -> str | None:
         """Waits for it, within limits; gives the reason why not."""

@@ -158,11 +158,11 @@ class StrategyBadAnswer(EngineEvent):
 
 @event
 class TriggerMissed(EngineEvent):
-    """What a fault waited for did not come."""
+    """What a fault, or the run before its first topic, waited for did not come."""
 
     kind = "trigger.missed"
     text = "{trigger} did not happen in {waited_s} s"
-    trigger: Annotated[str, About("what it waited for, as in `when` and `until`")]
+    trigger: Annotated[str, About("what a fault waited for, as in `when` and `until`; or in words")]
     waited_s: Annotated[float, About("how long", unit="seconds")]
 
 

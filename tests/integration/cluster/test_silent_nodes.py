@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
@@ -15,6 +16,7 @@ from pytest_kcontroller.cluster.capabilities import BROKERS, PEERS
 from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.cluster.sim.cluster import SimCluster
 from pytest_kcontroller.cluster.timing import unscaled
+from pytest_kcontroller.model.history import TriggerMissed
 from pytest_kcontroller.runtime.scheduler import Scheduler
 from pytest_kcontroller.sim.world import World
 
@@ -80,11 +82,41 @@ class SilentCluster(SimCluster):
         raise AssertionError("a node was asked for its metadata")
 
 
+class ForgetfulCluster(SimCluster):
+    """Its controller does not know all of its nodes."""
+
+    async def metrics(self, node: int) -> Mapping[str, int]:
+        return {"ActiveBrokerCount": 2}
+
+
 class SilentRun(SimRun):
+    made_of: type[SimCluster] = SilentCluster
+
     async def open(self) -> None:
-        self._cluster = await SilentCluster.start(
+        self._cluster = await self.made_of.start(
             self._world, self.settings, self.directory, on_exit=self.exited, loop=self._loop
         )
+
+
+class ForgetfulRun(SilentRun):
+    made_of = ForgetfulCluster
+
+
+def test_that_nobody_knows_all_nodes_before_the_first_topic_is_in_the_history(tmp_path: Path) -> None:
+    """Who leads it may then be another node than with the same seed on another day."""
+    file = tmp_path / "forgetful.toml"
+    file.write_text(CAMPAIGN.partition("[[faults]]")[0], encoding="utf-8")
+    campaign = load_campaign(file)
+
+    async def work(run: Run) -> None:
+        await play_schedule(run, draw(campaign, 1), None, campaign.duration_s)
+
+    with Scheduler() as scheduler, unscaled():
+        loop = scheduler.process("engine")
+        run = ForgetfulRun(World(scheduler, 1), loop, ClusterSettings(nodes=3, session_timeout_ms=1000), tmp_path)
+        scheduler.run_until_complete(loop.create_task(perform(run, work)))
+        (missed,) = run.history().of(TriggerMissed)
+    assert TriggerMissed.text.format(**missed) == "that a controller knows all nodes did not happen in 10.0 s"
 
 
 def test_faults_are_injected_and_observed_without_a_word_of_a_node(tmp_path: Path) -> None:
