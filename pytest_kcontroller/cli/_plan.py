@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,6 +40,8 @@ def run(args: argparse.Namespace) -> int:
     from kcontroller_chaos.campaign.file import load_campaign
     from kcontroller_chaos.campaign.schedule import JITTER_US, draw
     from kcontroller_chaos.catalogue import load_catalogue
+    from kcontroller_chaos.play.runner import Options
+    from pytest_kcontroller.cli._results import run_line
 
     _choices.check_seed(args.seed, "--seed")
     campaign = load_campaign(args.file, load_catalogue(args.plugin))
@@ -69,9 +70,8 @@ def run(args: argparse.Namespace) -> int:
     print(
         f"\nThe seed moves each time of the file by up to {JITTER_US / 1e6:g} s. Targets are looked up when they are hit."
     )
-    name = backends.for_needs(campaign.needs).name
-    backend = "" if name == backends.DEFAULT else f" --backend {name}"
-    print(f"To play it: kcontroller campaign run {shlex.quote(str(args.file))}{backend} --seeds {schedule.seed}")
+    options = Options(plugins=tuple(args.plugin), backend=backends.first_able(campaign).name)
+    print(f"To play it: {run_line(str(args.file), [schedule.seed], options, backend=backends.DEFAULT)}")
     return 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -205,16 +205,24 @@ def _write(plan: Shrink, left: Schedule) -> None:
 
 
 def _tell_written(plan: Shrink, seed: int) -> None:
-    """And how it is played."""
+    """And how it is played: with what its run had besides the file."""
     options, of_file = plan.options, plan.planned.campaign.cluster
     plan.written = plan.output
     given = replace(
         options,
         assignment=None if options.assignment == of_file.assignment else options.assignment,
-        selectors={} if options.selectors == of_file.selectors else options.selectors,
+        selectors={
+            reason: choice for reason, choice in options.selectors.items() if choice != of_file.selectors.get(reason)
+        },
     )
-    plan.again = run_line(str(plan.output), [seed], given, backend=backends.DEFAULT)
     print(f"written: {plan.output}")
+    tables = [choice for choice in (given.assignment, *given.selectors.values()) if isinstance(choice, Mapping)]
+    if tables:  # of a run.json that somebody has edited
+        print(
+            f"    no option says the table of {tables[0]['name']!r} that its run had: write it into [cluster] of the file"
+        )
+        return
+    plan.again = run_line(str(plan.output), [seed], given, backend=backends.DEFAULT)
     print(f"    to play it: {plan.again}")
     if not arguments(given, backend=options.backend):
         test = ["pytest", str(plan.output), f"--kc-backend={options.backend}"]

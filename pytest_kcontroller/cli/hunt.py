@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_kcontroller.cli import _choices, explain
@@ -37,13 +38,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kcontroller_chaos.backends import simulated
+    from kcontroller_chaos.backends import DEFAULT, first_able, simulated
     from kcontroller_chaos.campaign.file import load_campaign
     from kcontroller_chaos.catalogue import load_catalogue
     from kcontroller_chaos.play.runner import Options, check
     from pytest_kcontroller.cli._hunting import Hunt, document_of, hunt
     from pytest_kcontroller.cli._json import print_json
     from pytest_kcontroller.cli._output import documented
+    from pytest_kcontroller.cli._results import run_line
 
     _choices.check_seed(args.from_seed, "--from-seed")
     _choices.check_least(args, jobs=1, max_seconds=0, max_runs=1)
@@ -59,7 +61,9 @@ def run(args: argparse.Namespace) -> int:
     try:
         check(campaign, options)
     except NotOnThisBackend as wrong:  # another backend cannot be chosen here
-        hint = f"a hunt is in simulated time: play it with kcontroller campaign run {args.file} --seeds 1..20"
+        able = replace(options, backend=first_able(campaign).name)
+        line = run_line(str(args.file), campaign.seeds[:1], able, backend=DEFAULT)
+        hint = f"a hunt is in simulated time: play it with {line}"
         raise NotOnThisBackend(wrong.what, where=wrong.where, hint=hint) from None
     plan = Hunt(campaign, options, args.from_seed, args.jobs, args.max_seconds, args.max_runs)
 

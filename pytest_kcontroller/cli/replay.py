@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
             )
     else:
         planned, original, place = _of_file(args.what, args.seed), None, ""
-        options = _options(args.out, backend=args.backend or backends.for_needs(planned.campaign.needs).name)
+        options = _options(args.out, backend=args.backend or backends.first_able(planned.campaign).name)
     check(planned.campaign, options, place)
     playing = Playing(planned=[planned] * args.times, options=options, verbose=args.verbose)
     with documented(lambda status: _print_json(args, playing, original, status)):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,10 +84,12 @@ def _plan(args: argparse.Namespace) -> Shrink:
     from pytest_kcontroller.cli._original import original_run
     from pytest_kcontroller.cli._shrinking import Shrink
     from pytest_kcontroller.errors import UsageError
+    from pytest_kcontroller.plugin.manager import typed
 
     planned, options, original = original_run(args.what, args.out)
     if original is None:
-        hint = f"replay it first, and shrink that run: kcontroller replay {shlex.quote(str(args.what))}"
+        line = typed(["kcontroller", "replay", str(args.what)], options.plugins)
+        hint = f"replay it first, and shrink that run: {line}"
         what = "it has no verdicts.json: nobody knows what it violates"
         raise UsageError(what, where=str(args.what), hint=hint)
     (verdict, *violated), _ = original

@@ -34,6 +34,7 @@ from pytest_kcontroller.errors import NotOnThisBackend, UsageError
 
 if TYPE_CHECKING:
     from kcontroller_chaos.backends.run import BackendModule
+    from kcontroller_chaos.campaign.file import Campaign
 
 
 PLUGINS = ("plugins", "settings")
@@ -77,11 +78,14 @@ class Backend:
         """Where its ZooKeeper runs if that is wanted: what has one place has that."""
         return self.zookeepers[0] if len(self.zookeepers) == 1 else wanted
 
+    def runs_programs(self, *, in_image: bool) -> bool:
+        return self.programs and self.containers is in_image
+
     def check_runs_programs(self, *, in_image: bool = False, where: str = "") -> None:
         """Raises NotOnThisBackend."""
-        if self.programs and self.containers is in_image:
+        if self.runs_programs(in_image=in_image):
             return
-        others = [each.name for each in BACKENDS if each.programs and each.containers is in_image]
+        others = [each.name for each in BACKENDS if each.runs_programs(in_image=in_image)]
         hint = f"use the backend {' or '.join(others)}"
         if self.programs:
             kind = "is in no image" if self.containers else "is in an image"
@@ -160,9 +164,19 @@ def with_all(needed: Iterable[Capability[object]]) -> tuple[Backend, ...]:
     return tuple(known for known in BACKENDS if not any(capability in known.lacks for capability in wanted))
 
 
-def for_needs(needed: Iterable[Capability[object]]) -> Backend:
-    """The first that has everything; the default, if none has: it says then what is missing."""
-    return next(iter(with_all(needed)), BACKENDS[0])
+def able(campaign: Campaign) -> tuple[Backend, ...]:
+    """Those that can play it, in the order of the table."""
+    program = campaign.program
+    return tuple(
+        known
+        for known in with_all(campaign.needs)
+        if program is None or known.runs_programs(in_image=bool(program.image))
+    )
+
+
+def first_able(campaign: Campaign) -> Backend:
+    """The default, if none is: it says then what is missing."""
+    return next(iter(able(campaign)), BACKENDS[0])
 
 
 def simulated() -> Backend:

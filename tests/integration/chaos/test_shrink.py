@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +96,56 @@ def test_what_a_run_does_not_need_is_left_out_and_what_is_left_is_a_campaign(tmp
     status, said = kcontroller("shrink", run, "-o", "nothing.toml")
     assert status == 4 and "the violation did not come back" in said, said
     assert not (tmp_path / "nothing.toml").exists()
+
+
+HEAVY = """
+from pytest_kcontroller.hookspecs import hookimpl
+
+
+class Heavy:
+    name = "heavy"
+
+    def __init__(self, weight=1):
+        self.weight = weight
+
+    def select(self, partition, reason):
+        return None
+
+
+@hookimpl
+def kcontroller_leader_selectors():
+    return [Heavy]
+"""
+
+
+def test_the_line_that_plays_what_is_left_names_what_is_not_in_the_file(tmp_path: Path) -> None:
+    """A table of the file has no form on the command line, and the file has it."""
+
+    def kcontroller(*arguments: object) -> tuple[int, str]:
+        surroundings = {**os.environ, "PYTHONPATH": str(tmp_path)}
+        done = run_kcontroller(*arguments, timeout=scaled(120), cwd=tmp_path, env=surroundings)
+        return done.returncode, done.stdout + done.stderr
+
+    (tmp_path / "heavy.py").write_text(HEAVY)
+    table = 'selectors = { preferred = { name = "heavy", weight = 2 } }'
+    (tmp_path / "zombie.toml").write_text(ZOMBIE.read_text().replace("nodes = 3\n", f"nodes = 3\n{table}\n"))
+    given = ("--backend", "sim", "--mutant", "KAFKA-6082", "--selector", "offline=noop", "--plugin", "heavy")
+    status, said = kcontroller("campaign", "run", "zombie.toml", "--seeds", 3, *given)
+    assert status == 1, said
+    (run,) = (tmp_path / "runs").glob("*/*")
+    status, said = kcontroller("shrink", run, "--out", "small", "-o", "small.toml")
+    assert status == 0, said
+    (line,) = (line.partition("to play it: ")[2] for line in said.splitlines() if "to play it: " in line)
+    assert line == f"kcontroller campaign run small.toml --seeds 3 {shlex.join(given)}"
+    status, said = kcontroller(*shlex.split(line)[1:])
+    assert status == 1 and "no-stale-epoch-write" in said, said
+
+    facts = json.loads((run / "run.json").read_text())
+    edited = {**facts["selectors"], "reassigned": {"name": "heavy", "weight": 3}}
+    (run / "run.json").write_text(json.dumps({**facts, "selectors": edited}))
+    status, said = kcontroller("shrink", run, "--out", "small", "-o", "edited.toml")
+    assert status == 0 and "to play it" not in said, said
+    assert "no option says the table of 'heavy' that its run had: write it into [cluster] of the file\n" in said
 
 
 def test_on_real_nodes_what_violates_nothing_is_played_more_than_once(tmp_path: Path) -> None:

@@ -43,10 +43,14 @@ def test_a_backend_that_lacks_something_says_who_has_it() -> None:
     )
 
 
-def test_the_first_backend_that_has_everything_is_taken() -> None:
-    assert backends.for_needs(()).name == backends.DEFAULT
-    assert CRASH_POINTS not in backends.for_needs((CRASH_POINTS,)).lacks
+def test_the_first_backend_that_has_everything_is_taken(tmp_path: Path) -> None:
+    kill = '[[faults]]\nkind = "kill"\n'
+    assert backends.first_able(campaign(tmp_path, f"{kill}at_s = 1\n")).name == backends.DEFAULT
+    assert CRASH_POINTS not in backends.first_able(campaign(tmp_path, f'{kill}when = "write:2"\n')).lacks
     assert backends.simulated().simulated
+    program = '[system]\ncommand = "{python} -c pass {zk}"\n'
+    assert all(each.programs and not each.containers for each in backends.able(campaign(tmp_path, program)))
+    assert backends.first_able(campaign(tmp_path, f'{program}image = "serve:1"\n')).containers
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kcontroller_chaos.backends import for_needs
+from kcontroller_chaos.backends import first_able
 from kcontroller_chaos.campaign.file import load_campaign
 from kcontroller_chaos.catalogue import load_catalogue
 from kcontroller_chaos.catalogue.placement import FAULT_KEYS
@@ -107,7 +107,7 @@ def test_an_example_is_part_of_a_valid_campaign(
     for name, entry in entries(capsys, command).items():
         (tmp_path / "campaign.toml").write_text(f"{HEAD}{entry['example']}")
         campaign = load_campaign(tmp_path / "campaign.toml")
-        settings = check(campaign, Options(backend=for_needs(campaign.needs).name))
+        settings = check(campaign, Options(backend=first_able(campaign).name))
         chosen = {
             "faults": [spec.fault.kind for spec in campaign.faults],
             "selectors": list(settings.selectors.values()),

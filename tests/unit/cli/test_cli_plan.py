@@ -15,6 +15,14 @@ from pytest_kcontroller.runtime.rng import MOST_SEED
 
 CAMPAIGNS = Path(__file__).parents[3] / "chaos" / "campaigns"
 SMOKE, ZOMBIE = CAMPAIGNS / "smoke.toml", CAMPAIGNS / "zombie.toml"
+PLUGIN = """
+from pytest_kcontroller.hookspecs import hookimpl
+
+
+@hookimpl
+def kcontroller_leader_selectors():
+    return []
+"""
 HEAD = '[campaign]\nname = "x"\nduration_s = 5\nseeds = "4..6"\n'
 
 
@@ -34,7 +42,24 @@ def test_the_table_is_the_schedule_of_the_seed(capsys: pytest.CaptureFixture[str
 def test_what_only_simulated_time_can_play_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["campaign", "plan", str(CAMPAIGNS / "explore.toml"), "--seed", "7"]) == 0
     last = capsys.readouterr().out.splitlines()[-1]
-    assert last.endswith(f"{CAMPAIGNS / 'explore.toml'} --backend sim --seeds 7")
+    assert last.endswith(f"{CAMPAIGNS / 'explore.toml'} --seeds 7 --backend sim")
+
+
+def test_the_line_that_plays_it_has_all_that_it_takes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "of_mine.py").write_text(PLUGIN)
+    monkeypatch.syspath_prepend(tmp_path)
+    file = tmp_path / "a b.toml"
+    file.write_text(HEAD + '[[faults]]\nkind = "kill"\nat_s = 1\n')
+    assert main(["campaign", "plan", str(file), "--plugin", "of_mine"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    play = f"To play it: PYTHONPATH={tmp_path} kcontroller campaign run '{file}'"
+    assert last == f"{play} --seeds 4 --plugin of_mine"
+    program = '[system]\ncommand = "{python} -c pass {zk}"\nimage = "serve:1"\n'
+    file.write_text(HEAD + program + '[[faults]]\nkind = "kill"\ntarget = "random"\nat_s = 1\n')
+    assert main(["campaign", "plan", str(file)]) == 0
+    assert capsys.readouterr().out.endswith(f"kcontroller campaign run '{file}' --seeds 4 --backend docker\n")
 
 
 def test_what_waits_is_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -159,7 +159,9 @@ def test_a_hunt_of_what_only_real_nodes_can_be_names_who_plays_it(
     file = tmp_path / "mine.toml"
     file.write_text('[campaign]\nname = "mine"\nduration_s = 5\n[system]\ncommand = "{python} -c pass {zk}"\n')
     assert cli.main(["hunt", str(file)]) == 2
-    said = f"programs of yours\n  -> a hunt is in simulated time: play it with kcontroller campaign run {file} --seeds"
+    said = (
+        f"programs of yours\n  -> a hunt is in simulated time: play it with kcontroller campaign run {file} --seeds 1\n"
+    )
     assert said in capsys.readouterr().err
 
 
