@@ -131,6 +131,8 @@ def _header(summary: Summary) -> tuple[str, ...]:
             _seeds(sorted({run.seed for run in runs if run.seed is not None})),
             _named("backend", (run.backend for run in runs if run.backend)),
             _named("ZooKeeper", (run.zookeeper for run in runs if run.zookeeper), plural="ZooKeeper"),
+            _named("Kafka", (run.kafka_release for run in runs if run.kafka_release), plural="Kafka"),
+            _of_some("kafka_compat", [run.kafka_compat for run in runs], plural="kafka_compat"),
             _of_some("mutant", [run.mutant for run in runs], plural="mutants"),
             _of_some("without the fault", [run.noop_fault for run in runs], plural="without the faults"),
             counted(len(runs), "run") + (f", {seconds(total)}" if total else ""),

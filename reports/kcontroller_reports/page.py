@@ -33,7 +33,7 @@ _OPEN = 1
 _FACTS = (
     ("backend", "backend"), ("ZooKeeper", "zookeeper"), ("kcontroller", "kcontroller"), ("Python", "python"),
     ("Java", "java"), ("system", "system"), ("CPUs", "cpus"), ("commit", "commit"), ("selectors", "selectors"),
-    ("assignment", "assignment"),
+    ("assignment", "assignment"), ("Kafka", "kafka_release"), ("kafka_compat", "kafka_compat"),
     ("mutant", "mutant"), ("without the fault", "noop_fault"),
 )  # fmt: skip
 

@@ -55,6 +55,8 @@ class Run:
     system: str | None
     selectors: str | None
     assignment: str | None
+    kafka_release: str | None  # the release of Kafka's brokers, where the nodes are some
+    kafka_compat: str | None  # the bugs of Kafka's that nodes of ours have
     campaign_file: str | None
     mutant: str | None
     noop_fault: str | None
@@ -213,8 +215,10 @@ class Summary:
         return setups(self.runs)
 
 
-_DIFFERENCES = ("backend", "mutant", "noop_fault", "selectors", "assignment", "commit")
+_DIFFERENCES = ("backend", "kafka_release", "kafka_compat", "mutant", "noop_fault", "selectors", "assignment", "commit")
 _SAID = {
+    "kafka_release": "Kafka ",
+    "kafka_compat": "kafka_compat ",
     "mutant": "mutant ",
     "noop_fault": "without the fault ",
     "selectors": "selectors ",
@@ -284,8 +288,8 @@ def run_rows(runs: DataFrame) -> DataFrame:
         "notes", "unfinished", "known",
         F.coalesce("damage", "detail").alias("reason"),
         F.coalesce("overloaded", F.lit(0)).alias("overloaded"), "backend", "zookeeper", "kcontroller", "python", "java",
-        "cpus", "system", "selectors", "assignment", "campaign_file", "mutant", "noop_fault", "commit", "started", "ended",
-        "duration_us",
+        "cpus", "system", "selectors", "assignment", "kafka_release", "kafka_compat", "campaign_file", "mutant",
+        "noop_fault", "commit", "started", "ended", "duration_us",
     )  # fmt: skip
 
 

@@ -114,6 +114,8 @@ def setup() -> Column:
     return F.concat_ws(
         " · ",
         F.col("info.backend"),
+        said("Kafka ", _release()),
+        said("kafka_compat ", _compat()),
         said("mutant ", F.col("info.mutant")),
         said("without the fault ", F.col("info.noop_fault")),
         said("selectors ", _pairs("info.selectors")),
@@ -125,6 +127,16 @@ def setup() -> Column:
 def _assignment() -> Column:
     """Of a run whose nodes are brokers: programs of a user's have no replicas to place."""
     return F.when(F.col("info.system").isNull(), F.col("info.assignment"))
+
+
+def _release() -> Column:
+    """Of Kafka's brokers, where the nodes are some."""
+    return F.col("info.versions.kafka")
+
+
+def _compat() -> Column:
+    """What the nodes have of Kafka's bugs; null if they have none, as a run of before says nothing of it."""
+    return F.when(F.size("info.kafka_compat") > 0, F.array_join(F.array_sort("info.kafka_compat"), ", "))
 
 
 def with_damage(rows: DataFrame) -> DataFrame:
@@ -206,6 +218,8 @@ def run_table(rows: DataFrame) -> DataFrame:
                 for name in ("backend", "mutant", "noop_fault", "commit", "started", "ended")
             },
             "assignment": _assignment(),
+            "kafka_release": _release(),
+            "kafka_compat": _compat(),
         }
     ).transform(_as(schemas.RUNS))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +16,7 @@ from kcontroller_chaos.campaign.file import load_campaign
 from kcontroller_chaos.catalogue import load_catalogue
 from kcontroller_chaos.catalogue.kind import Kind
 from kcontroller_chaos.invariants import Invariant
+from pytest_kcontroller.cli import main
 from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.fixtures.kafka_release import KafkaRelease, ReleaseBroker
@@ -141,6 +143,24 @@ def test_the_fixtures_page_has_the_markers_arguments_and_modes() -> None:
 def test_the_schemas_are_published(source: str) -> None:
     name = source.rpartition("/")[2]
     assert f"({name})" in (ROOT / "docs/formats.md").read_text()
+
+
+def keys_of(block: str) -> list[str]:
+    """Those of the outermost object of what looks like JSON."""
+    depth, found = 0, []
+    for text, key in re.findall(r'("[^"]*"|[{}\[\]])(\s*:)?', block):
+        depth += (text in "{[") - (text in "}]")
+        if key and depth == 1:
+            found.append(text.strip('"'))
+    return found
+
+
+def test_the_formats_page_has_every_key_of_a_run(tmp_path: Path) -> None:
+    (tmp_path / "quiet.toml").write_text('[campaign]\nname = "quiet"\nduration_s = 1\n')
+    assert main(["campaign", "run", str(tmp_path / "quiet.toml"), "--backend", "sim", "--out", str(tmp_path)]) == 4
+    (run,) = tmp_path.glob("quiet/*/run.json")
+    block = section(ROOT / "docs/formats.md", "run.json").partition("`plugin_versions` has")[0]
+    assert sorted(keys_of(block)) == sorted(json.loads(run.read_text()))
 
 
 def test_the_architecture_names_seven_files_to_read() -> None:

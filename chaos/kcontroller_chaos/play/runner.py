@@ -190,6 +190,7 @@ def _new_directory(
         start,
         selectors=dict(settings.selectors),
         assignment=settings.assignment,
+        kafka_compat=list(settings.kafka_compat),
         system=None if settings.program is None else settings.program.described,
         mutant=options.mutant,
         noop_fault=options.noop_fault,

@@ -51,6 +51,8 @@ class MadeRun:
     recovery: tuple[tuple[str, str | None, int | None], ...] = (("kill", None, 400_000),)
     invariants: tuple[dict[str, Any], ...] = ()
     system: dict[str, Any] | None = None
+    more: dict[str, Any] = dataclasses.field(default_factory=dict)
+    """Of run.json."""
 
     def write(self) -> Path:
         folder = self.root / self.campaign.replace("/", "_") / f"seed-{self.seed}"
@@ -75,6 +77,7 @@ class MadeRun:
             "started": f"2026-01-02T03:{self.seed:02}:00.000Z",
             "ended": f"2026-01-02T03:{self.seed:02}:12.500Z",
             "verdict": self.overall,
+            **self.more,
         }
 
     def verdicts(self) -> dict[str, Any]:
@@ -434,6 +437,28 @@ def test_a_program_of_the_users_has_no_replicas_to_place(spark: SparkSession, tm
     ours, theirs = report(spark, tmp_path / "out", tmp_path / "runs").summary.runs
     assert (ours.assignment, theirs.assignment) == ("striped", None)
     assert "striped" in ours.setup and "assignment" not in theirs.setup
+
+
+def test_figures_of_two_releases_of_kafka_are_never_one_figure(spark: SparkSession, tmp_path: Path) -> None:
+    """Nor are those of nodes with some of Kafka's bugs, and without. A run of before says nothing of them."""
+    facts: list[dict[str, Any]] = [
+        {"backend": "kafka", "versions": {"kafka": "2.8.2"}},
+        {"backend": "kafka", "versions": {"kafka": "3.9.1"}},
+        {"kafka_compat": ["KAFKA-2", "KAFKA-1"]},
+        {"kafka_compat": []},
+        {},
+    ]
+    for seed, more in enumerate(facts):
+        MadeRun(tmp_path / "runs", seed, more=more).write()
+    made = report(spark, tmp_path / "out", tmp_path / "runs")
+    labels = {setup.name: setup.label for setup in made.summary.setups}
+    assert [(labels[row.setup], row.n) for row in made.summary.recovery] == [
+        ("kafka · Kafka 2.8.2", 1),
+        ("kafka · Kafka 3.9.1", 1),
+        ("process · kafka_compat KAFKA-1, KAFKA-2", 1),
+        ("process", 2),
+    ]
+    assert {"Kafka 2.8.2, 3.9.1", "kafka_compat KAFKA-1, KAFKA-2 in 1 run"} <= {*made.block.header}
 
 
 def test_damaged_runs_are_counted_and_named(spark: SparkSession, tmp_path: Path) -> None:
