@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         run_parser,
         examples=[
             "kcontroller campaign run chaos/campaigns/smoke.toml",
-            "kcontroller campaign run chaos/campaigns/*.toml --backend sim --jobs 2 --out runs",
+            "kcontroller campaign run chaos/campaigns/smoke.toml chaos/campaigns/zombie.toml --backend sim --jobs 2",
             "kcontroller campaign run chaos/campaigns/smoke.toml --backend sim --seeds 1..100",
             "kcontroller campaign run chaos/campaigns/smoke.toml --seeds 1..80 --shard 2/8  # one of eight CI jobs",
             "kcontroller campaign run chaos/campaigns/explore.toml --backend sim --jobs 2 --fail-fast -v",

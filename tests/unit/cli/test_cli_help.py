@@ -6,11 +6,18 @@ import argparse
 import re
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from kcontroller_chaos import backends
+from kcontroller_chaos.campaign.file import load_campaign
+from kcontroller_chaos.catalogue.loading import MUTANTS
 from pytest_kcontroller import cli
+from pytest_kcontroller.plugin.manager import load_plugins
+
+ROOT = Path(__file__).parents[3]
 
 
 def leaves(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
@@ -36,6 +43,21 @@ def test_examples_of_the_help_are_accepted(name: str) -> None:
     for example in examples:
         PARSER.parse_args(shlex.split(example, comments=True)[1:])  # SystemExit: argparse refuses it
     assert re.search(r"^exit status: \d", text, re.MULTILINE), text
+
+
+@pytest.mark.parametrize("name", ["campaign run", "campaign plan", "hunt", "replay"])
+def test_what_an_example_says_of_a_campaign_file_can_be_played(name: str) -> None:
+    """Each of these examples is typed in a checkout, where these files are."""
+    text = COMMANDS[f"kcontroller {name}"].format_help()
+    for example in re.findall(r"^  (kcontroller .*)$", text, re.MULTILINE):
+        arguments = PARSER.parse_args(shlex.split(example, comments=True)[1:])
+        files = [getattr(arguments, one) for one in ("file", "what") if hasattr(arguments, one)]
+        for file in (file for file in getattr(arguments, "files", files) if file.suffix):
+            campaign = load_campaign(ROOT / file)
+            simulated = backends.simulated().name if name == "hunt" else None
+            chosen = simulated or getattr(arguments, "backend", None) or backends.first_able(campaign).name
+            assert chosen in [one.name for one in backends.able(campaign)], example
+            load_plugins(stock=[MUTANTS]).mutant(getattr(arguments, "mutant", None))
 
 
 @pytest.mark.parametrize("name", COMMANDS)
