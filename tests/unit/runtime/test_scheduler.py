@@ -276,7 +276,7 @@ def test_asyncio_itself_works_on_it() -> None:
         async with lock:
             loop.call_later(1, event.set)
             await event.wait()
-        seen.append(await asyncio.wait_for(asyncio.sleep(1, "slept"), 2))
+        seen.append(await asyncio.wait_for(asyncio.sleep(1, "slept"), 2))  # noqa: TID251 - others use it
         seen.append(await asyncio.gather(asyncio.sleep(2, 2), asyncio.sleep(1, 1)))
         seen.append(loop.time())
         return seen
