@@ -53,10 +53,6 @@ class EnvironmentFailure(KControllerError):
         super().__init__(_sentence(what, where, hint))
 
 
-EnvironmentError_ = EnvironmentFailure
-"""Its name before, for tests that catch it."""
-
-
 class StartError(EnvironmentFailure):
     """A process did not become ready.
 

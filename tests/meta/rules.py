@@ -26,8 +26,6 @@ DOORS = {
         "hookspecs.py": "what plugins implement",
         "pytest_plugin.py": "what pytest loads",
         "seams.py": "what mutants are made of",
-        "kcluster.py": "a documented path to KCluster",
-        "zookeeper_fixture.py": "a documented path to TestZooKeeper",
         "py.typed": "",
     },
     "kcontroller_chaos": {

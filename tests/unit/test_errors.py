@@ -34,6 +34,6 @@ def test_what_a_process_has_printed_is_no_advice(tmp_path: Path) -> None:
     assert "\n  -> start it by hand: ./it\nlast lines" in str(errors.StartError("node 1", command="./it", **told))
 
 
-def test_an_environment_failure_can_be_caught_by_its_former_name() -> None:
-    with pytest.raises(errors.EnvironmentError_, match=r"^node 1: it did not end\n  -> look at its log$"):
-        raise errors.EnvironmentFailure("it did not end", where="node 1", hint="look at its log")
+def test_a_failure_says_where_it_is_and_what_to_do() -> None:
+    failure = errors.EnvironmentFailure("it did not end", where="node 1", hint="look at its log")
+    assert str(failure) == "node 1: it did not end\n  -> look at its log"
