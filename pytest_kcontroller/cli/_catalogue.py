@@ -50,7 +50,7 @@ def show(
 ) -> int:
     """Prints the entries, or the one that is asked for. Raises UsageError with the nearest name. `kind` is the plural."""
     from pytest_kcontroller.errors import UsageError
-    from pytest_kcontroller.plugin.manager import nearest
+    from pytest_kcontroller.model.suggestions import nearest
 
     chosen = [entry for entry in entries if args.name in (None, entry.name)]
     if args.name is not None and not chosen:

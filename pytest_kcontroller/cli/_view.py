@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.model.cluster import NO_LEADER, Assignment
 from pytest_kcontroller.model.election import BrokerTable, BrokerView, PartitionView
-from pytest_kcontroller.plugin.manager import nearest
+from pytest_kcontroller.model.suggestions import nearest
 
 _ABSENT: Any = object()
 

@@ -50,9 +50,10 @@ def run(args: argparse.Namespace) -> int:
     from pytest_kcontroller.controller.decide.leader import rejection
     from pytest_kcontroller.errors import UsageError
     from pytest_kcontroller.model.election import ElectionReason
+    from pytest_kcontroller.model.suggestions import nearest
     from pytest_kcontroller.model.text import shown
     from pytest_kcontroller.plugin.blame import FROM_OUTSIDE
-    from pytest_kcontroller.plugin.manager import load_plugins, nearest
+    from pytest_kcontroller.plugin.manager import load_plugins
 
     reasons = [reason.value for reason in ElectionReason]
     if args.reason not in reasons:

@@ -7,7 +7,6 @@ offer one name are an error.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import importlib
 import importlib.metadata
@@ -30,6 +29,7 @@ from pytest_kcontroller import hookspecs
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.hookspecs import PROJECT, AssignmentStrategy, LeaderSelector
 from pytest_kcontroller.model.election import ElectionReason
+from pytest_kcontroller.model.suggestions import nearest
 from pytest_kcontroller.model.text import shown
 from pytest_kcontroller.plugin.assigning import STOCK_STRATEGY, Assigner
 from pytest_kcontroller.plugin.blame import FROM_OUTSIDE, advice, place_in, said
@@ -291,13 +291,6 @@ def split_choice(choice: Choice, *, where: str = "") -> tuple[str, dict[str, Any
     if not isinstance(choice, Mapping) or not isinstance(choice.get("name"), str):
         raise UsageError(f"{choice!r} is neither a name nor a table with a name", where=where, hint='{ name = "..." }')
     return choice["name"], {str(key): value for key, value in choice.items() if key != "name"}
-
-
-def nearest(name: str, names: Sequence[str]) -> str:
-    """A hint for an unknown name."""
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    known = ", ".join(sorted(names)) or "none"
-    return f"did you mean {close[0]!r}? there are: {known}" if close else f"there are: {known}"
 
 
 def register(manager: pluggy.PluginManager, source: Source) -> tuple[str, ...]:

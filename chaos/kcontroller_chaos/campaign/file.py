@@ -26,7 +26,7 @@ from kcontroller_chaos.campaign.specs import (
     TopicSpec,
 )
 from kcontroller_chaos.campaign.systems import kinds_for, unfit
-from kcontroller_chaos.campaign.targets import nearest_target, no_target
+from kcontroller_chaos.campaign.targets import no_target
 from kcontroller_chaos.campaign.toml_lines import Lines
 from kcontroller_chaos.campaign.topics import wrong_topic_name
 from kcontroller_chaos.campaign.waiting import waits_in_a_ring
@@ -359,7 +359,7 @@ class _Reader:
         drawable = ("random",) if self._programs else keys.DRAWABLE_TARGETS
         for target in row["targets"]:
             if target not in keys.DRAWABLE_TARGETS and not target.startswith("owner-of:"):
-                hint = nearest_target(target, (*drawable, "owner-of:/a/znode"))
+                hint = nearest(target, (*drawable, "owner-of:/a/znode"), before=":")
                 self._fail("generator", 0, "targets", f"{target!r} is not known", hint)
             if target.startswith("owner-of:") and (wrong := no_target(target, programs=self._programs)):
                 self._fail("generator", 0, "targets", *wrong)

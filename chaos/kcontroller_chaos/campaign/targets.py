@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 
 from kcontroller_chaos.catalogue.placement import TARGETS, ZOOKEEPER
+from pytest_kcontroller.model.suggestions import nearest
 
 OF_PROGRAMS = ("owner-of:/a/znode", "random", "node:N")
 """Those that a program of the user's can be, but for ZOOKEEPER, which needs not be said."""
@@ -27,14 +27,7 @@ def no_target(target: str, *, programs: bool) -> tuple[str, str] | None:
     numbered = name == "node" and argument.isascii() and argument.isdigit()
     if plain or numbered or (name == "leader-of" and re.fullmatch(r".+-\d+", argument)):
         return None
-    return f"{target!r} is no target", nearest_target(target, OF_PROGRAMS if programs else TARGETS)
-
-
-def nearest_target(target: str, known: tuple[str, ...]) -> str:
-    """A hint: the one of `known` whose name is most like this one's, else all of them."""
-    names = {one.partition(":")[0]: one for one in known}
-    close = difflib.get_close_matches(target.partition(":")[0], names, n=1)
-    return f"did you mean `{names[close[0]]}`?" if close else f"there are: {', '.join(known)}"
+    return f"{target!r} is no target", nearest(target, OF_PROGRAMS if programs else TARGETS, before=":")
 
 
 def why_no_owner(path: str) -> str | None:

@@ -151,7 +151,7 @@ def test_a_name_that_no_directory_can_have_is_refused(tmp_path: Path) -> None:
         ('[cluster]\nkafka_compat = ["KAFKA-1188"]\n', "`cluster.kafka_compat`: 'KAFKA-1188' is nothing that Kafka"),
         (
             '[cluster]\nselectors = { offline = "oflfine" }\n',
-            "x.toml:5: `cluster.selectors`: there is no leader selector 'oflfine'\n  -> did you mean 'offline'?",
+            "x.toml:5: `cluster.selectors`: there is no leader selector 'oflfine'\n  -> did you mean `offline`?",
         ),
         (
             '[cluster.selectors]\npreferred = "preferred"\noffline = { name = "offline", x = 1 }\n',
@@ -159,7 +159,7 @@ def test_a_name_that_no_directory_can_have_is_refused(tmp_path: Path) -> None:
         ),
         (
             '[cluster]\nassignment = "stripes"\n',
-            "x.toml:5: `cluster.assignment`: there is no assignment strategy 'stripes'\n  -> did you mean 'striped'?",
+            "x.toml:5: `cluster.assignment`: there is no assignment strategy 'stripes'\n  -> did you mean `striped`?",
         ),
     ],
 )

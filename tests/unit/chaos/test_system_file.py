@@ -107,7 +107,7 @@ def test_a_file_with_a_program(tmp_path: Path) -> None:
             SYSTEM + FAULT.replace("owner-of:/my", "owner_of:/my"),
             "`faults.target`: 'owner_of:/my/leader' is no target\n  -> did you mean `owner-of:/a/znode`?",
         ),
-        (SYSTEM + FAULT.replace("owner-of:/my/leader", "all"), "\n  -> there are: owner-of:/a/znode, random, node:N"),
+        (SYSTEM + FAULT.replace("owner-of:/my/leader", "all"), "\n  -> there are: node:N, owner-of:/a/znode, random"),
         (SYSTEM + FAULT.replace("/my/leader", "/my/"), "'owner-of:/my/' names no znode: no part of a path is empty"),
         (SYSTEM + FAULT.replace("/my/leader", "/my/*"), "'owner-of:/my/*' names no znode: it is one znode, or the"),
         (SYSTEM + FAULT.replace("/my/leader", "leader"), "'owner-of:leader' names no znode: a path begins with /"),

@@ -96,7 +96,7 @@ def test_an_unknown_name_gets_the_nearest(command: str, capsys: pytest.CaptureFi
     assert main([command, f"{known}x"]) == 2
     said = capsys.readouterr()
     assert f"there is no '{known}x' among the {command}" in said.err
-    assert f"did you mean '{known}'?" in said.err
+    assert f"did you mean `{known}`?" in said.err
     assert said.out == ""
 
 

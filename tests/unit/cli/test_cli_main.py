@@ -116,7 +116,7 @@ def test_help_names_the_commands_and_imports_nothing_heavy() -> None:
         (["--id", "0", "--port", "70000"], "--port: a port is 0 to 65535"),
         (["--id", "0", "--set", "rack"], "--set: 'rack' is not KEY=VALUE"),
         (["--id", "0", "--set", "colour=red"], "--set: there is no setting 'colour'"),
-        (["--id", "0", "--set", "selectors.offline=oflfine"], "did you mean 'offline'"),
+        (["--id", "0", "--set", "selectors.offline=oflfine"], "did you mean `offline`"),
         (["--id", "0", "--set", "mutant=KAFKA-1"], "there is no mutant 'KAFKA-1'"),
         (["--id", "0", "--set", 'plugins=["no_such"]'], "the plugin no_such cannot be imported"),
         (["--id", "0", "--set", "plugins=5"], "setting `plugins`: 5 is not a list of names"),

@@ -108,7 +108,7 @@ def test_a_good_plugin_is_listed_with_its_hook(write: Write, capsys: pytest.Capt
         (
             "kct_typo",
             GOOD.replace("r_selectors", "r_selektors"),
-            "there is no hook kcontroller_leader_selektors: did you mean 'kcontroller_leader_selectors'",
+            "there is no hook kcontroller_leader_selektors: did you mean `kcontroller_leader_selectors`",
         ),
         ("kct_unmarked", GOOD.replace("@hookimpl", ""), "kcontroller_leader_selectors is not marked with @hookimpl"),
         ("kct_empty", "", "it implements no hook"),

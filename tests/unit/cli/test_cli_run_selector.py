@@ -111,7 +111,7 @@ def test_a_selector_that_raises_is_shown_with_the_place(
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["ofline"], "there is no leader selector 'ofline'\n  -> did you mean 'offline'?"),
+        (["ofline"], "there is no leader selector 'ofline'\n  -> did you mean `offline`?"),
         (["offline", "--reason", "ofline"], "--reason: there is no election reason 'ofline'"),
         (["offline", "--plugin", "kct_not_there"], "the plugin kct_not_there cannot be imported"),
         (["offline", "--option", "weight"], "--option: 'weight' is not KEY=VALUE"),
@@ -132,7 +132,7 @@ WHOLE: dict[str, Any] = {"assignment": {"replicas": [0, 1]}, "isr": [0], "broker
         ({"isr": None}, "`isr`: null is no list of broker ids"),
         ({"isr": [0, "1"]}, '`isr[1]`: "1" is not a whole number'),
         ({"isr": ...}, "`isr`: the key is missing"),
-        ({"leadr": 1}, "`leadr`: there is no such key\n  -> did you mean 'leader'?"),
+        ({"leadr": 1}, "`leadr`: there is no such key\n  -> did you mean `leader`?"),
         ({"leader": True}, "`leader`: true is not a whole number"),
         ({"leader": -2}, "`leader`: -2 is less than -1"),
         ({"unclean_allowed": 1}, "`unclean_allowed`: 1 is not true or false"),

@@ -65,7 +65,7 @@ def test_a_mutant_comes_with_its_plugin_only() -> None:
     assert mutant is not None
     assert [seam for seam, _ in mutant.replacements] == ["store.fence"]
     assert plugins.mutant(None) is None
-    with pytest.raises(UsageError, match="did you mean 'KAFKA-6082'"):
+    with pytest.raises(UsageError, match="did you mean `KAFKA-6082`"):
         plugins.mutant("KAFKA-6028")
 
 
@@ -111,9 +111,9 @@ def test_a_ready_value_is_used_as_it_is(offer: Offer) -> None:
     [
         (
             {"offline": "oflfine"},
-            r"selectors\.offline: there is no leader selector 'oflfine'\n.*did you mean 'offline'",
+            r"selectors\.offline: there is no leader selector 'oflfine'\n.*did you mean `offline`",
         ),
-        ({"ofline": "offline"}, "there is no election reason 'ofline'\n.*did you mean 'offline'"),
+        ({"ofline": "offline"}, "there is no election reason 'ofline'\n.*did you mean `offline`"),
         ({"offline": {"weight": 1}}, "neither a name nor a table with a name"),
         ({"offline": 7}, "7 is neither a name nor a table with a name"),
         (
