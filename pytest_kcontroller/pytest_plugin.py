@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shlex
 from collections.abc import Generator
 from pathlib import Path
 from types import TracebackType
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kcontroller_chaos.backends import backend
 from pytest_kcontroller.fixtures import campaign_items, marker
 from pytest_kcontroller.fixtures.definitions import (
     _kc_grounds,
@@ -204,13 +204,16 @@ def pytest_report_collectionfinish(config: pytest.Config) -> str | None:
 
 def _sections(item: pytest.Item, cluster: KCluster, failure: BaseException) -> list[tuple[str, str]]:
     """What a failed test shows of its cluster. That it cannot be read must not hide the failure itself."""
+    from pytest_kcontroller.plugin.manager import typed
+
     nothing, no_moments = _needs_no_word(failure)
     if nothing:
         return []
     settings = read_settings(item.config)
     file, _, names = item.nodeid.partition("::")
     seen_from_here = os.path.relpath(item.config.rootpath / file, item.config.invocation_params.dir)
-    again = shlex.join(["pytest", f"{seen_from_here}::{names}", *given(item.config)])
+    variables = backend(settings.backend).chosen
+    again = typed(["pytest", f"{seen_from_here}::{names}", *given(item.config)], (), variables)
     kept = "removed at the end, see --kc-keep" if settings.keep == "never" else cluster.directory
     shown = [("to run it again", f"{again}\nhistories and logs: {kept}")]
     try:

@@ -92,6 +92,11 @@ def test_a_leader_moves_although_its_broker_lives(kcluster, chaos):
 @pytest.mark.kcontroller(nodes=1, selectors={"offline": "noop"})
 def test_selectors(kcluster):
     pass
+
+
+@pytest.mark.kcontroller(nodes=1)
+def test_fails(kcluster):
+    raise AssertionError
 """
 
 
@@ -142,11 +147,12 @@ def test_the_same_tests_run_on_kafkas_brokers(kafka_release: KafkaReleases, tmp_
     ran = subprocess.run(
         [*command, "--kc-backend=kafka", "test_it.py"],
         cwd=tmp_path,
-        env=outside,
+        env={**outside, RELEASE_VARIABLE: "3.9.1"},
         capture_output=True,
         text=True,
         timeout=scaled(300),
     )
-    assert "2 passed" in ran.stdout, ran.stdout + ran.stderr
+    assert "1 failed, 2 passed" in ran.stdout, ran.stdout + ran.stderr
+    assert f"\n{RELEASE_VARIABLE}=3.9.1 pytest test_it.py::test_fails --kc-backend=kafka\n" in ran.stdout
     assert "Kafka's own brokers take no leader selectors of others" in ran.stdout
     assert "1 error" in ran.stdout, ran.stdout
