@@ -51,10 +51,10 @@ class ApiError(Exception):
 
 
 class Api:
-    """The state of one server: its proxies, by name, in the order in which they were made."""
+    """The state of one server: its proxies, by name, in the order in which they were made. `strict`: see Proxy."""
 
-    def __init__(self, seed: int) -> None:
-        self._seed, self._rng = seed, random.Random(seed)
+    def __init__(self, seed: int, *, strict: bool) -> None:
+        self._seed, self._rng, self._strict = seed, random.Random(seed), strict
         self.proxies: dict[str, Proxy] = {}
         self._changes = asyncio.Lock()  # of which proxies there are
 
@@ -180,7 +180,7 @@ class Api:
 
     async def _make(self, body: dict[str, Any]) -> Proxy:
         """A failed start leaves none behind."""
-        proxy = Proxy(body["name"], body.get("listen", ""), body["upstream"], self._rng)
+        proxy = Proxy(body["name"], body.get("listen", ""), body["upstream"], self._rng, strict=self._strict)
         if body.get("enabled", True):
             await proxy.start()
         self.proxies[proxy.name] = proxy
@@ -277,6 +277,7 @@ def _proxy(proxy: Proxy) -> dict[str, Any]:
         "listen": proxy.listen,
         "upstream": proxy.upstream,
         "enabled": proxy.enabled,
+        **({"Logger": {}} if proxy.strict else {}),
         "toxics": [_toxic(placed) for placed in proxy.ordered_toxics()],
     }
 

@@ -122,8 +122,8 @@ class Outlet:
 
 @dataclass(slots=True, eq=False)
 class Stage:
-    """A toxic at work on one line. `drawn` is this line's number for the whole life of the toxic: it has an effect where
-    that is below its toxicity."""
+    """A toxic at work on one line. `drawn` is this line's number for the whole life of the toxic, if its connection does not
+    draw again: it has an effect where that is below its toxicity."""
 
     placed: Placed
     stub: Stub
@@ -251,6 +251,8 @@ class Line:
 
     def _start(self, stage: Stage) -> None:
         if not self._is_stopped:
+            if self.connection.redraws:
+                stage.drawn = self.connection.rng.random()
             stage.start()
 
     def stop(self) -> None:
@@ -261,7 +263,8 @@ class Line:
 
 
 class Connection:
-    """A client's socket and the one to the upstream. `over` is called when both are closed."""
+    """A client's socket and the one to the upstream. `over` is called when both are closed; `redraws`: whenever a toxic is
+    changed, or one beside it is added or removed, it is drawn again whether it has an effect (the real server's rule)."""
 
     def __init__(
         self,
@@ -270,8 +273,10 @@ class Connection:
         toxics: Sequence[Placed],
         rng: random.Random,
         over: Callable[[Connection], None],
+        *,
+        redraws: bool,
     ) -> None:
-        self.rng, self._over = rng, over
+        self.rng, self.redraws, self._over = rng, redraws, over
         self._open = [client, upstream]
         if any(isinstance(placed.toxic, ResetPeer) for placed in toxics):
             for end in self._open:

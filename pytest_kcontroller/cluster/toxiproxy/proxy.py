@@ -27,10 +27,11 @@ class ListenError(Exception):
 
 
 class Proxy:
-    """One proxy. Methods return when what they do is in effect on every open connection."""
+    """One proxy. Methods return when what they do is in effect on every open connection. `strict`: what it lets out of
+    itself, and when toxicity is drawn, are the real server's."""
 
-    def __init__(self, name: str, listen: str, upstream: str, rng: random.Random) -> None:
-        self.name, self.listen, self.upstream = name, listen, upstream
+    def __init__(self, name: str, listen: str, upstream: str, rng: random.Random, *, strict: bool) -> None:
+        self.name, self.listen, self.upstream, self.strict = name, listen, upstream, strict
         self.toxics: list[Placed] = []
         self._rng = rng
         self._server: asyncio.Server | None = None
@@ -104,7 +105,9 @@ class Proxy:
         except (OSError, AddressError):  # TimeoutError is one
             client.transport.close()
         else:
-            connection = Connection(client, upstream, self.toxics, self._rng, self._connections.pop)
+            connection = Connection(
+                client, upstream, self.toxics, self._rng, self._connections.pop, redraws=self.strict
+            )
             self._connections[connection] = None
         finally:
             del self._dialling[client]

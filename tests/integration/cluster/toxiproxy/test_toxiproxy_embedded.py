@@ -11,10 +11,12 @@ import pytest
 from pytest_kcontroller.cluster.timing import scaled
 from tests.tools.toxiproxy_servers import (
     QUIET_S,
+    REAL,
     Server,
     Upstream,
     drawn_from,
     embedded,
+    real,
     silent,
 )
 
@@ -104,6 +106,31 @@ def test_toxicity_is_drawn_from_the_seed() -> None:
     first, again, other = map(drawn_from, (7, 7, 8))
     assert first == again != other
     assert {".", "L"} == set(first)
+
+
+@pytest.mark.parametrize("options", [(), ("--strict",), None], ids=["ours", "strict", "real"])
+def test_who_is_hit_stays_so_unless_it_is_to_be_as_in_the_real_server(
+    upstream: Upstream, options: tuple[str, ...] | None
+) -> None:
+    """There a toxic that is added draws anew for the one before it."""
+    if options is None and REAL is None:
+        pytest.skip("no real toxiproxy server")
+    with real() if options is None else embedded(*options) as server:
+        proxy = {"name": "p", "upstream": upstream.address, "listen": "127.0.0.1:0"}
+        listen = server.call("POST", "/proxies", proxy).json()["listen"]
+        limit = {"type": "limit_data", "stream": "upstream", "toxicity": 0.5, "attributes": {"bytes": 1}}
+        server.call("POST", "/proxies/p/toxics", limit)
+        spared = [pair for pair in [upstream.connect(listen) for _ in range(40)] if not is_hit(*pair)]
+        assert 0 < len(spared) < 40
+        server.call("POST", "/proxies/p/toxics", {"type": "noop", "stream": "upstream"})
+        assert any(is_hit(*pair) for pair in spared) == (options != ())
+        assert ("Logger" in server.call("GET", "/proxies/p").json()) == (options != ())
+
+
+def is_hit(near: socket.socket, far: socket.socket) -> bool:
+    """Whether the connection ends behind one byte."""
+    near.sendall(b"xy")
+    return far.recv(1) + far.recv(1) == b"x"
 
 
 def test_a_port_that_is_taken_is_one_sentence() -> None:
