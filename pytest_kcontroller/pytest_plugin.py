@@ -61,7 +61,7 @@ MARKERS = (
 OURS = ("pytest_kcontroller", "kcontroller_chaos", "kcontroller_plugins", contextlib.__name__)
 """Packages whose frames say nothing to whoever made a wrong call; the last is between two of them."""
 
-before_key: pytest.StashKey[Before] = pytest.StashKey()
+before_key: pytest.StashKey[Before | None] = pytest.StashKey()
 interrupted_key = pytest.StashKey[Path]()
 """Of the session: where the histories and logs of the test are that was interrupted."""
 FIXTURES = (
@@ -171,14 +171,26 @@ def _mark_failed(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
-    yield
-    if (before := item.stash.get(before_key, None)) is not None:
+    try:
+        yield
+    finally:
+        before, found = item.stash.get(before_key, None), _found_left(item)
+        item.stash[before_key] = None  # it may be run again
+    how = read_settings(item.config).leaks
+    if how != "off" and (before is not None or found):
         from pytest_kcontroller.fixtures.leaks import tell
 
-        del item.stash[before_key]
-        found = item.stash.setdefault(left_key, [])
-        tell(item, before, found, read_settings(item.config).leaks)
-        item.stash[left_key] = []
+        tell(item, before, found, how)
+
+
+def _found_left(item: pytest.Item) -> dict[str, list[str]]:
+    """By node id, what is in left_key since the last look. A cluster of `kcontroller` ends with its block, in a test."""
+    found: dict[str, list[str]] = {}
+    for node in item.listchain():
+        if left := node.stash.get(left_key, []):
+            found.setdefault(item.nodeid if isinstance(node, pytest.Session) else node.nodeid, []).extend(left)
+            left.clear()
+    return found
 
 
 def _clusters(item: pytest.Item) -> list[tuple[str, KCluster]]:

@@ -105,6 +105,28 @@ def test_what_is_for_a_while_leaves_things_as_they_were(ours: KToxiproxy) -> Non
     assert ours._call("GET", "/proxies") == before
 
 
+def test_what_was_there_before_is_given_back_as_it_was(ours: KToxiproxy, server: Server) -> None:
+    theirs = KToxiproxy(ours.url)
+    for name in ("changed", "destroyed", "replaced", "made anew", "taken away", "as it was"):
+        theirs.create(UPSTREAM, name).add_toxic(type="latency", attributes={"latency": 5}, toxicity=0.5)
+    theirs.create(UPSTREAM, "off", enabled=False)
+    before = server.call("GET", "/proxies").json()
+    there = ours.proxies()
+    there["changed"].destroy_toxic("latency_downstream")
+    there["changed"].update(upstream="127.0.0.1:2")
+    ours.destroy("destroyed")
+    ours.populate([{"name": "replaced", "upstream": "127.0.0.1:2"}, {"name": "ours", "upstream": UPSTREAM}])
+    ours.destroy("made anew")
+    ours.create("127.0.0.1:2", "made anew")
+    there["taken away"].add_toxic(type="noop")
+    theirs.destroy("taken away")
+    ours.reset()
+    ours.close()
+    del before["taken away"]
+    assert server.call("GET", "/proxies").json() == before
+    theirs.close()
+
+
 def test_populate_is_one_request_that_gives_all_back_and_keeps_ports(ours: KToxiproxy) -> None:
     kept = ours.create(UPSTREAM, "p")
     kept.add_toxic(type="noop")
