@@ -21,8 +21,6 @@ from pytest_kcontroller.fixtures.definitions import (
     _kc_proxy_server,
     _kc_simulation,
     chaos,
-    clusters_key,
-    failed_key,
     kafka_release,
     kc_settings,
     kc_stub_brokers,
@@ -31,13 +29,12 @@ from pytest_kcontroller.fixtures.definitions import (
     kcluster_module,
     kcontroller,
     khistory,
-    left_key,
-    releases_key,
     toxiproxy,
     zk,
     zk_proxy,
     zookeeper,
 )
+from pytest_kcontroller.fixtures.noted import clusters_key, failed_key, left_key, logs_key
 from pytest_kcontroller.fixtures.options import TIMEOUT_SCALE_VARIABLE, add_options, given, read_settings
 from pytest_kcontroller.fixtures.server_fixtures import (
     _kc_zookeeper_ensemble,
@@ -196,8 +193,14 @@ def _found_left(item: pytest.Item) -> dict[str, list[str]]:
 def _clusters(item: pytest.Item) -> list[tuple[str, KCluster]]:
     """Those that are there of its fixtures, the nearest first."""
     used = [name for name in (*marker.CLUSTERS, "kc_system") if name in getattr(item, "fixturenames", ())]
-    known = [node.stash.get(clusters_key, {}) for node in item.listchain()]
-    return [(name, there[name]) for name in used for there in known if name in there]
+    known = [each for node in item.listchain() for each in node.stash.get(clusters_key, {}).items()]
+    return [(name, cluster) for fixture in used for name, cluster in known if name.partition(" ")[0] == fixture]
+
+
+def _nearest(item: pytest.Item) -> list[tuple[str, KCluster]]:
+    """All that the nearest fixture has made: kc_system can be called twice."""
+    found = _clusters(item)
+    return [each for each in found if each[0].partition(" ")[0] == found[0][0].partition(" ")[0]]
 
 
 def _restore(name: str, cluster: KCluster) -> None:
@@ -232,6 +235,16 @@ def _sections(item: pytest.Item, cluster: KCluster, failure: BaseException) -> l
         return shown if no_moments else [*cluster.last_moments(), *shown]
     except Exception as bad:  # noqa: BLE001
         return [("its history", f"cannot be read: {bad}"), *shown]
+
+
+def _logs(item: pytest.Item, failure: BaseException) -> list[tuple[str, str]]:
+    """Of the servers that it has used beside its cluster."""
+    if _needs_no_word(failure)[0]:
+        return []
+    try:
+        return [section for sections in item.stash.get(logs_key, {}).values() for section in sections()]
+    except Exception as bad:  # noqa: BLE001
+        return [("the logs of its servers", f"cannot be read: {bad}")]
 
 
 def _begin_with_the_reason(report: pytest.TestReport, failure: BaseException) -> None:
@@ -272,9 +285,8 @@ def pytest_runtest_makereport(
         _mark_failed(item)
         if call.excinfo is not None:
             _begin_with_the_reason(report, call.excinfo.value)
-            for name, cluster in _clusters(item)[:1]:
+            for name, cluster in _nearest(item):
                 named = _sections(item, cluster, call.excinfo.value)
                 report.sections += [(f"{name}: {title}", text) for title, text in named]
-        if (releases := item.stash.get(releases_key, None)) is not None:
-            report.sections += releases.logs()
+            report.sections += _logs(item, call.excinfo.value)
     return report

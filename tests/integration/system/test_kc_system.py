@@ -18,8 +18,8 @@ from pytest_kcontroller import KSystems
 from pytest_kcontroller.cluster.children.processes import leftovers, session_id
 from pytest_kcontroller.errors import EnvironmentFailure, StartError, UsageError, WaitTimeoutError
 from pytest_kcontroller.fixtures.asked import NeverExercisedWarning
-from pytest_kcontroller.fixtures.definitions import clusters_key
 from pytest_kcontroller.fixtures.kcluster import InvariantError
+from pytest_kcontroller.fixtures.noted import clusters_key
 
 ELECT = Path(__file__).parents[2] / "data" / "programs" / "elect.py"
 COMMAND = [sys.executable, ELECT, "{zk}", "{id}", "{session_timeout_ms}"]
@@ -284,6 +284,7 @@ def test_the_summary_begins_with_the_reason(pytester: pytest.Pytester) -> None:
             system = kc_system(["{python}", "-c", TEXT, "{zk}"], nodes=1)
             system.zk.create("/x", b"2")
             system.zk.set("/x", b"1")
+            kc_system(["{python}", "-c", TEXT, "{zk}"], nodes=1)
             system.check(value_never_decreases("/x"))
         """
     )
@@ -291,6 +292,7 @@ def test_the_summary_begins_with_the_reason(pytester: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(
         [
             "*- kc_system: to run it again -*",
+            "*- kc_system 2: to run it again -*",
             "FAILED test_it.py::test_1 - node 0 did not start: it ended *",
             "FAILED test_it.py::test_2 - value-never-decreases(/x) is violated: *",
         ]
