@@ -49,9 +49,8 @@ if TYPE_CHECKING:
     from pytest_kcontroller.fixtures.leaks import Before
 
 MARKERS = (
-    "kcontroller(nodes=3, log_dirs=1, session_timeout_ms=3000, selectors={}, assignment='striped', plugin_limit_s=1, "
-    "config={}, backends=[...], shared=True, chroot=True): what kcluster is made of, and the backends that the test is for "
-    "(deselected on others)",
+    f"kcontroller({', '.join(f'{name}={value}' for name, value in marker.NAMES.items())}): what kcluster "
+    "is made of, and the backends that the test is for (deselected on others)",
     "chaos: a chaos campaign (set on collected campaign files)",
 )
 
