@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import inspect
-import json
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from typing import Any
 from pytest_kcontroller.cli import explain
 from pytest_kcontroller.cli._json import print_json
 from pytest_kcontroller.cli._text import WIDTH, labelled
+from pytest_kcontroller.model.text import shown
 
 NO_DOCSTRING = "(its class has no docstring that says what it does)"
 
@@ -84,6 +84,8 @@ class Option:
 
     name: str
     default: str | None
+    in_file: str
+    """How an example of a campaign file says it; empty: no file can, and it is left out there."""
 
     def __str__(self) -> str:
         return f"{self.name} (must be given)" if self.default is None else f"{self.name} (default {self.default})"
@@ -105,19 +107,27 @@ def options(offer: Any) -> tuple[Option, ...]:
         parameters = [p for p in inspect.signature(offer).parameters.values() if p.kind in named]
     except ValueError:  # a class that was not written in Python may not say what it takes
         return ()
-    return tuple(Option(p.name, None if p.default is p.empty else _toml(p.default)) for p in parameters)
+    return tuple(_option(p.name, p.default) for p in parameters)
+
+
+def _option(name: str, default: object) -> Option:
+    from kcontroller_chaos.campaign.written import value_text
+
+    if default is inspect.Parameter.empty:
+        return Option(name, None, "...")
+    try:
+        text = value_text(default)
+    except TypeError:
+        return Option(name, shown(default), "")
+    return Option(name, text, text)
 
 
 def choice(name: str, given: Sequence[Option]) -> str:
     """A choice of this plugin as a campaign file has it: a name, or a table with its options."""
-    if not given:
+    if not any(option.in_file for option in given):
         return f'"{name}"'
-    pairs = ", ".join(f"{option.name} = {option.default or '...'}" for option in given)
+    pairs = ", ".join(f"{option.name} = {option.in_file}" for option in given if option.in_file)
     return f'{{ name = "{name}", {pairs} }}'
-
-
-def _toml(value: object) -> str:
-    return json.dumps(value) if isinstance(value, str | int | float | bool) else repr(value)
 
 
 def plugin_entries(offers: Any, example: Callable[[str, str], str]) -> list[Entry]:

@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from typing import Any
 
 from kcontroller_chaos.campaign.actions import ADMIN, Action
@@ -60,19 +61,23 @@ def _sections(told: Mapping[str, Any]) -> Iterator[str]:
         ):
             yield ""
             yield head
-            yield from (f"{_key(key)} = {_value(one)}" for key, one in table.items())
+            yield from (f"{_key(key)} = {value_text(one)}" for key, one in table.items())
 
 
 def _key(name: str) -> str:
     return name if _BARE.fullmatch(name) else json.dumps(name)
 
 
-def _value(value: Any) -> str:
-    """As TOML has it; its texts are written as those of JSON are."""
+def value_text(value: object) -> str:
+    """As TOML has it; its texts are written as those of JSON are. Raises TypeError: TOML has no form for it."""
     if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{_key(name)} = {_value(one)}' for name, one in value.items())} }}"
+        return f"{{ {', '.join(f'{_key(name)} = {value_text(one)}' for name, one in value.items())} }}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_value, value))}]"
+        return f"[{', '.join(map(value_text, value))}]"
     if isinstance(value, bool):
         return "true" if value else "false"
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, int | float | date):
+        return str(value)
+    raise TypeError(f"{value!r} has no form in TOML")

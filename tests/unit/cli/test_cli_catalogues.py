@@ -42,7 +42,7 @@ class RackSticky:
 
     name = "rack-sticky"
 
-    def __init__(self, limit: int, weight: float = 0.3, *, racks: tuple = ("a",)) -> None:
+    def __init__(self, limit: int, weight: float = 0.3, *, racks: tuple = ("a",), of: object = None) -> None:
         pass
 
     def select(self, partition, reason):
@@ -168,8 +168,9 @@ def test_a_plugin_of_ones_own_is_listed_with_its_options(
     sticky, silent = listed["rack-sticky"], listed["silent"]
     assert sticky["what"] == "Stays in the rack of the old leader, if it can."
     assert sticky["plugin"] == "sticky_plugin"
-    assert sticky["options"][:2] == [{"name": "limit", "default": None}, {"name": "weight", "default": "0.3"}]
-    assert '{ name = "rack-sticky", limit = ..., weight = 0.3' in sticky["example"]
+    defaults = {"limit": None, "weight": "0.3", "racks": '["a"]', "of": "None"}
+    assert sticky["options"] == [{"name": name, "default": default} for name, default in defaults.items()]
+    assert '{ name = "rack-sticky", limit = ..., weight = 0.3, racks = ["a"] }' in sticky["example"], "it is TOML"
     assert "no docstring" in silent["what"]
     assert silent["options"] == []
     assert main(["selectors", "rack-sticky", "--plugin", "sticky_plugin"]) == 0
