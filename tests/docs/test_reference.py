@@ -65,7 +65,7 @@ def _is_for_a_program(name: str, file: Path) -> bool:
     said = [f'kind = "{kind}"', "at_s = 1", "duration_s = 1", *([f'mode = "{mode}"'] if mode else [])]
     said += [] if kind.startswith("zookeeper") else ['target = "random"']
     servers = 3 if kind.startswith("zookeeper") else 1
-    system = f"[cluster]\nzookeeper = {servers}\n[system]\ncommand = '{{python}} x {{zk}}'\n"
+    system = f"[cluster]\nzookeeper = {servers}\n[system]\nimage = 'x'\ncommand = '{{zk}}'\n"
     file.write_text(f"[campaign]\nname = 'x'\nduration_s = 5\n{system}[[faults]]\n" + "\n".join(said))
     try:
         load_campaign(file)
