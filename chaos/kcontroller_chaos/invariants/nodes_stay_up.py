@@ -11,8 +11,10 @@ from pytest_kcontroller.model.history import (
     FALLEN,
     BrokerLogDirFailed,
     FaultAsked,
+    FaultEvent,
     FaultHealed,
     FaultNotHealed,
+    FaultSkipped,
     NodeReady,
     NodeRespawned,
     NodeStarted,
@@ -75,9 +77,10 @@ def _counts(history: History, ready: Event) -> bool:
 
 def _in_a_fault(history: History, ready: Event) -> bool:
     """Whether a fault that may have ended this node is not healed yet, as in the middle of a test."""
-    healed = [event["fault"] for event in history.of(FaultHealed, FaultNotHealed) if event["t_us"] <= ready["t_us"]]
+    ended = history.of(FaultHealed, FaultNotHealed, FaultSkipped)
+    over = [event["fault"] for event in ended if event["t_us"] <= ready["t_us"]]
     return any(
-        ready["node"] in asked.get("nodes", [asked["node"]]) and asked["fault"] not in healed
+        ready["node"] in asked.get("nodes", [asked["node"]]) and asked["fault"] not in over
         for asked in _ending(history)
     )
 
@@ -122,22 +125,23 @@ def _explains(history: History, asked: Event, exited: Event) -> bool:
     ):
         return False
     if asked["fault_kind"] not in HALTING:
-        return True
+        return not _over_before(history, asked, exited, FaultSkipped)
     records = any(started["node"] == exited["node"] for started in history.of(NodeStarted))
     if exited["status"] != HALTED or not records:
-        return not _healed_before(history, asked, exited)
+        return not _over_before(history, asked, exited, FaultHealed, FaultSkipped)
     began_us = _before(history, exited)
     return any(
-        began_us < failed["t_us"] <= exited["t_us"] and not _healed_before(history, asked, failed)
+        began_us < failed["t_us"] <= exited["t_us"]
+        and not _over_before(history, asked, failed, FaultHealed, FaultSkipped)
         for failed in history.of(BrokerLogDirFailed)
         if node_of(failed) == exited["node"] and failed["t_us"] >= asked["t_us"]
     )
 
 
-def _healed_before(history: History, asked: Event, event: Event) -> bool:
+def _over_before(history: History, asked: Event, event: Event, *steps: type[FaultEvent]) -> bool:
+    """Whether one of these steps of the fault came before the event."""
     return any(
-        healed["fault"] == asked["fault"] and asked["t_us"] <= healed["t_us"] < event["t_us"]
-        for healed in history.of(FaultHealed)
+        over["fault"] == asked["fault"] and asked["t_us"] <= over["t_us"] < event["t_us"] for over in history.of(*steps)
     )
 
 

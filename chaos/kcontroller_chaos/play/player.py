@@ -68,7 +68,8 @@ class FaultPlayer:
     if_possible: bool = False
     """It is skipped if it cannot be injected, or has missed what it lay in wait for (`may_miss`)."""
     may_miss: bool = False
-    skipped: bool = field(default=False, init=False)
+    missed: str | None = field(default=None, init=False)
+    """Why it is skipped."""
 
     async def play(self) -> None:
         applied = False
@@ -138,12 +139,17 @@ class FaultPlayer:
         except _StepFailedError as failed:
             self._record(FaultNotHealed, why=failed.why)
         else:
-            if applied and not self.skipped:
+            # Only now is one that has missed skipped: until it was taken back it could still strike.
+            if self.missed is not None:
+                self._record(FaultSkipped, why=self.missed)
+            elif applied:
                 self._record(FaultHealed)
 
     def _fail(self, step: Callable[..., FaultEvent], why: str, *, skip: bool) -> None:
-        self.skipped = skip and self.if_possible
-        self._record(FaultSkipped if self.skipped else step, why=why)
+        if skip and self.if_possible:
+            self.missed = why
+        else:
+            self._record(step, why=why)
 
     def _record(self, step: Callable[..., FaultEvent], **more: object) -> None:
         self.record(step(**self.fields, **more))

@@ -19,7 +19,7 @@ from kcontroller_chaos.znode_invariants.znodes import (
     lives,
     values,
 )
-from pytest_kcontroller.model.history import FaultApplied, FaultHealed, ProcessExited
+from pytest_kcontroller.model.history import FaultApplied, FaultHealed, FaultSkipped, ProcessExited
 from pytest_kcontroller.model.text import json_or_none
 
 US_PER_S = 1_000_000
@@ -152,15 +152,15 @@ def _is_back(one: Life, gone: Life, nodes: dict[str, int] | None) -> bool:
 
 
 def _faults(history: History, last_us: int) -> list[tuple[int, int]]:
-    """From applied until healed."""
+    """From applied until healed, or skipped, which one is that has missed once it is taken back."""
     found = []
     for applied in history.of(FaultApplied):
-        healed = [
+        over = [
             int(event["t_us"])
-            for event in history.of(FaultHealed)
+            for event in history.of(FaultHealed, FaultSkipped)
             if event["fault"] == applied["fault"] and int(event["t_us"]) >= int(applied["t_us"])
         ]
-        found.append((int(applied["t_us"]), min(healed, default=last_us)))
+        found.append((int(applied["t_us"]), min(over, default=last_us)))
     return found
 
 

@@ -157,7 +157,7 @@ class FaultNotHealed(FaultEvent):
 
 @event
 class FaultSkipped(FaultEvent):
-    """One with `if_possible`, as drawn ones are, had nothing to hit: nothing has failed."""
+    """One with `if_possible`, as drawn ones are, had nothing to hit, and is taken back: nothing has failed."""
 
     kind = "fault.skipped"
     stage = "skipped"

@@ -12,6 +12,7 @@ from tests.tools.programs import run_kcontroller
 
 PATIENCE_S = 10
 """Simulated time is not stretched."""
+HOLD = 'kind = "hold"\npoint = "controller.before-state-write"'
 KILL, LATENCY = 'kind = "kill"', 'kind = "latency"\nmode = "zookeeper"'
 
 
@@ -53,6 +54,17 @@ def test_one_whose_turn_does_not_come_is_skipped_and_says_how_long_it_waited(tmp
     (skipped,) = (event for event in events if event["kind"] == "fault.skipped")
     assert skipped["fault"] == "fault-1"
     assert skipped["why"] == f"node 1 is in the hands of fault-0 (it waited {PATIENCE_S:g} s)"
+
+
+def test_one_that_lies_in_wait_is_skipped_when_it_is_taken_back(tmp_path: Path) -> None:
+    """Nobody has come to it in the time that its observation has; until it is over somebody still could."""
+    events = played(tmp_path, "at_s = 1\nduration_s = 8", "at_s = 2\nduration_s = 1", duration_s=10, first=HOLD)
+    assert steps([event for event in events if event["fault"] == "fault-0"]) == [
+        ("fault-0", step) for step in ("asked", "applied", "skipped")
+    ]
+    (skipped,) = (event for event in events if event["kind"] == "fault.skipped")
+    assert skipped["why"] == "no evidence within 5 s"
+    assert skipped["t_us"] >= 9_000_000
 
 
 def test_one_that_was_to_come_at_a_moment_does_not_wait_until_it_is_over(tmp_path: Path) -> None:

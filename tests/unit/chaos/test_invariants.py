@@ -352,6 +352,15 @@ def test_which_end_of_a_node_a_fault_explains(statuses, status, verdict):
     assert of(*GOOD, asked, ended)["nodes-stay-up"]["verdict"] == verdict
 
 
+@pytest.mark.parametrize(("kind", "statuses"), [("kill", [-9]), ("log_dir_failure", [-9])])
+@pytest.mark.parametrize(("t_us", "verdict"), [(4, "held"), (6, "violated")])
+def test_a_fault_that_was_skipped_explains_nothing_that_comes_later(kind, statuses, t_us, verdict):
+    fields = {"fault": "f", "fault_kind": kind, "mode": None, "node": 2}
+    asked = engine("fault.asked", **fields, nodes=[2], ends_process=True, statuses=statuses) | {"t_us": 3}
+    skipped = engine("fault.skipped", **fields, why="there was nothing") | {"t_us": 5}
+    assert of(*GOOD, asked, skipped, exited(t_us, -9))["nodes-stay-up"]["verdict"] == verdict
+
+
 STARTED, LOST = (
     node(2, "node.started", node=2, pid=2) | {"writer": "node-2"},
     node(5, "broker.log-dir-failed", file="f", code="EIO", why="it is broken") | {"writer": "node-2"},

@@ -252,6 +252,9 @@ def test_rules_about_brokers_do_not_judge_a_program() -> None:
     assert (entry["verdict"], entry["seen"]) == ("violated", "node 0 was started again, and has ended by itself")
     (entry,) = verdicts(in_order([asked, exited, fallen, ended]), invariants=judged)["invariants"]
     assert entry["verdict"] == "held", "the fault goes on"
+    skipped = {**healed, "kind": "fault.skipped"}
+    (entry,) = verdicts(in_order([asked, exited, skipped, fallen, ended]), invariants=judged)["invariants"]
+    assert entry["verdict"] == "violated", "it was skipped"
     respawned = {"writer": "engine", "seq": 5, "t_us": 6, "kind": "node.respawned", "node": 0}
     (entry,) = verdicts(in_order([killed, exited, again, respawned, ready, ended]), invariants=judged)["invariants"]
     assert entry["verdict"] == "held", "it was started again, as it is to be"

@@ -85,9 +85,9 @@ def by_test(t_s: float, action: str, node: int) -> Event:
     return engine(t_s, "test.action", action=action, arguments=str(node))
 
 
-def fault(from_s: float, to_s: float, node: int) -> list[Event]:
+def fault(from_s: float, to_s: float, node: int, end: str = "healed") -> list[Event]:
     named = {"fault": "f", "fault_kind": "partition", "mode": None, "node": node}
-    return [engine(from_s, "fault.applied", **named), engine(to_s, "fault.healed", **named)]
+    return [engine(from_s, "fault.applied", **named), engine(to_s, f"fault.{end}", **named)]
 
 
 def kill_asked(t_s: float, node: int) -> Event:
@@ -161,6 +161,7 @@ HELD = [
     (EPOCH, [made(1, "0xa", "/my/epoch", "1"), put(2, "0xa", "/my/epoch", "1"), put(3, "0xa", "/my/epoch", "2")]),
     (BACK, [made(1, "0xa", MEMBER), expired(5, "0xa"), made(7, "0xc", MEMBER)]),
     (BACK, [made(1, "0xa", MEMBER), *fault(2, 12, 0), expired(5, "0xa"), made(14, "0xc", MEMBER)]),
+    (BACK, [made(1, "0xa", MEMBER), *fault(2, 12, 0, "skipped"), expired(5, "0xa"), made(14, "0xc", MEMBER)]),
     (BACK, [*NODES, made(1, "0xa", f"{MEMBER}1"), expired(5, "0xa"), made(7, "0xc", f"{MEMBER}2")]),
     (
         BACK,
@@ -245,6 +246,7 @@ VIOLATED = [
         [*NODES, by_test(0, "kill", 0), opened(0.1, "0xa"), made(1, "0xa", MEMBER), expired(5, "0xa")],
         "is not back",
     ),
+    (BACK, [made(1, "0xa", MEMBER), *fault(2, 7, 0, "skipped"), expired(5, "0xa")], "is not back"),
     # It saw what its old session had left, and was content with it.
     (BACK, [*NODES, made(1, "0xa", MEMBER), txn(4, "0xc", "error"), expired(5, "0xa")], "is not back"),
     (OWNED, [made(1, "0xa", LEADER), expired(5, "0xa")], "owned by nobody since 5.000 s"),
