@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import partial
 
 from kcontroller_chaos.faults._links import Pair
 from kcontroller_chaos.injection import Injection
@@ -32,9 +31,15 @@ NONSENSE = b"\xff\xff\xff\xff"
 """No length of a frame: a node closes the connection."""
 NOT_OF_THIS_SERVER = b"\x00" * 4 + b"\x7f" * 8
 """How a connect request begins: the protocol's version, and a transaction that no server has."""
-SHORT_WORD, LONG_WORD, LONGEST_WORD = b"srvr", b"envi", b"mntr"
-"""Four-letter words: ZooKeeper answers some hundred bytes, some thousand (fewer in a container, whose class path is short),
-more than ten thousand, and closes the connection."""
+SHORT_WORD, LONGEST_WORD = b"srvr", b"mntr"
+"""Four-letter words: ZooKeeper answers some hundred bytes, or more than LEAST_HEARD, and closes the connection."""
+LEAST_HEARD = 10_000
+MOST_SAID = 900_000
+"""In one piece ZooKeeper takes a little more (jute.maxbuffer)."""
+PATIENCE_MS = 9_000
+"""ZooKeeper closes a connection without a session after 10 to 20 s of silence: what one is to show it shows before."""
+AT_ONCE = 50
+"""So many requests are made before their answers are read: each by itself would take its way to the node and back."""
 
 Script = Callable[[Connection, "Seen"], Awaitable[None]]
 
@@ -46,7 +51,7 @@ class Seen:
     said: int = 0
     heard: int = 0
     took_us: int | None = None
-    """Until all that was asked had been answered; None: it was not, in the time of the look."""
+    """Until all had passed that was to; None: it had not, in the time of the look."""
     ended_us: int | None = None
     """When the connection ended; None: it did not."""
 
@@ -83,36 +88,47 @@ class Line:
         return took if len(took) == count else None
 
     async def transfers(self, size: int, *, limit_us: int) -> list[tuple[int, int]] | None:
-        """At least `size` bytes in each direction that is hit: how many, and in how long. None: not all of it came.
-
-        What ZooKeeper says is as long as it is.
-        """
-        if not self.to_zookeeper:
-            seen = await self._talk(partial(self._exchange, size=size), limit_us)
-            if seen.took_us is None:
-                return None
-            return [(seen.said if stream == "upstream" else seen.heard, seen.took_us) for stream in self.streams]
+        """How many bytes passed in each direction that is hit, and in how long: `size` or a few more that we said, and so
+        many that we heard, of ZooKeeper's answer no more than it has. None: they did not, in the time of a look."""
         found: list[tuple[int, int]] = []
         for stream in self.streams:
-            seen = await self.say(_refused(size) if stream == "upstream" else LONG_WORD, limit_us=limit_us)
-            if seen.ended_us is None:
+            seen = await (self._saying if stream == "upstream" else self._hearing)(size, limit_us)
+            took_us = seen.took_us if seen.ended_us is None else seen.ended_us
+            if took_us is None:
                 return None
-            found.append((seen.said if stream == "upstream" else seen.heard, seen.ended_us))
+            found.append((seen.said if stream == "upstream" else seen.heard, took_us))
         return found
 
-    async def _exchange(self, link: Connection, seen: Seen, size: int) -> None:
-        """So many requests at once, and their answers; the first alone, for the length of its answer."""
-        link.write(_request(0))
-        answer = FRAME + len(await read_frame(link))
-        count = -(-size // (answer if "downstream" in self.streams else LONGEST_NAME))
-        request = _request(-(-size // count) if "upstream" in self.streams else 0)
-        began_us = self.on.clock.now_us()
-        for _ in range(count):
-            link.write(request)
-            seen.said += len(request)
-        for _ in range(count):
-            seen.heard += FRAME + len(await read_frame(link))
-        seen.took_us = self.on.clock.now_us() - began_us
+    async def _saying(self, size: int, limit_us: int) -> Seen:
+        """That all of it is there shows the end of the connection, or the first byte of the last answer."""
+        if self.to_zookeeper:
+            return await self.say(_refused(min(size, MOST_SAID)), limit_us=limit_us)
+
+        async def script(link: Connection, seen: Seen) -> None:
+            began_us, count = self.on.clock.now_us(), -(-size // LONGEST_NAME)
+            requests = _request(-(-size // count)) * count
+            link.write(requests)
+            for _ in range(count - 1):
+                await read_frame(link)
+            await link.read_exactly(1)
+            seen.said, seen.took_us = len(requests), self.on.clock.now_us() - began_us
+
+        return await self._talk(script, limit_us)
+
+    async def _hearing(self, size: int, limit_us: int) -> Seen:
+        """The beginning of a long answer, or of as many as it takes: by the length of the first one."""
+        if self.to_zookeeper:
+            return await self.say(LONGEST_WORD, limit_us=limit_us, enough=size)
+
+        async def script(link: Connection, seen: Seen) -> None:
+            began_us = self.on.clock.now_us()
+            link.write(_request(0))
+            answer = FRAME + int.from_bytes(await link.read_exactly(FRAME), "big")
+            link.write(_request(0) * (-(-size // answer) - 1))
+            await link.read_exactly(max(0, size - FRAME))
+            seen.heard, seen.took_us = max(size, FRAME), self.on.clock.now_us() - began_us
+
+        return await self._talk(script, limit_us)
 
     async def until_it_ends(self, most: int, *, limit_us: int) -> Seen:
         """Asks node after node's answer until the connection ends, or more than `most` bytes have passed each way."""
@@ -120,21 +136,24 @@ class Line:
         async def script(link: Connection, seen: Seen) -> None:
             request = _request(500)
             while min(seen.said, seen.heard) <= most:
-                link.write(request)
-                seen.heard += FRAME + len(await read_frame(link))
-                seen.said += len(request)
+                link.write(request * AT_ONCE)
+                for _ in range(AT_ONCE):
+                    seen.heard += FRAME + len(await read_frame(link))
+                    seen.said += len(request)
 
         return await self._talk(script, limit_us)
 
-    async def say(self, data: bytes, *, limit_us: int) -> Seen:
-        """Says `data`, and hears what comes until the connection ends."""
+    async def say(self, data: bytes, *, limit_us: int, enough: int | None = None) -> Seen:
+        """Says `data`, and hears what comes until the connection ends, or it is `enough`."""
 
         async def script(link: Connection, seen: Seen) -> None:
+            began_us = self.on.clock.now_us()
             link.write(data)
             seen.said = len(data)
-            while True:
+            while seen.heard != enough:
                 await link.read_exactly(1)
                 seen.heard += 1
+            seen.took_us = self.on.clock.now_us() - began_us
 
         return await self._talk(script, limit_us)
 

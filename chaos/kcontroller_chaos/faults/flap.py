@@ -51,8 +51,8 @@ duration_s = 5
 """
 
     direction: str = direction_parameter()
-    down_ms: int = parameter(700, "so long nothing passes", unit="ms", least=600, most=600_000)
-    up_ms: int = parameter(700, "so long everything does, in between", unit="ms", least=300, most=600_000)
+    down_ms: int = parameter(700, "so long nothing passes", unit="ms", least=600, most=300_000)
+    up_ms: int = parameter(700, "so long everything does, in between", unit="ms", least=300, most=300_000)
 
     @abstractmethod
     def ways(self, on: Injection) -> list[Way]:

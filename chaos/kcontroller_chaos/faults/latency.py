@@ -7,12 +7,13 @@ from random import Random  # noqa: TID251 - the type only; streams come from the
 from typing import ClassVar, Self
 
 from kcontroller_chaos.faults import parameter
-from kcontroller_chaos.faults._probes import Line
+from kcontroller_chaos.faults._probes import PATIENCE_MS, Line
 from kcontroller_chaos.faults._toxics import OnControl, OnZooKeeper, ToxicFault
 from kcontroller_chaos.injection import Evidence, Injection, Placement, Wrong
 from pytest_kcontroller.model.toxics import LATENCY, Stream, Toxic
 
 ANSWER_US = 1_000_000
+LONGEST_MS = 60_000
 TRIPS_WITH_JITTER = 6
 """Of so many the mean is hardly ever below the delay by half the jitter."""
 
@@ -32,11 +33,13 @@ at_s = 2
 duration_s = 3
 """
     drawn_ms: ClassVar[tuple[int, int]] = (20, 1500)
+    longest_ms: ClassVar[int] = LONGEST_MS
+    """What is later is not observed."""
     rounds = 1
 
-    delay_ms: int = parameter(200, "how late, in each direction", unit="ms", least=0, most=86_400_000)
+    delay_ms: int = parameter(200, "how late, in each direction", unit="ms", least=0, most=LONGEST_MS)
     jitter_ms: int = parameter(
-        0, "so much later or earlier, drawn evenly for each piece; the order stays", unit="ms", least=0, most=86_400_000
+        0, "so much later or earlier, drawn evenly for each piece; the order stays", unit="ms", least=0, most=LONGEST_MS
     )
 
     def toxic(self, stream: Stream) -> Toxic:
@@ -56,6 +59,13 @@ duration_s = 3
     def wrong_at(self, at: Placement) -> Wrong | None:
         if self.delay_ms == 0 and self.jitter_ms == 0:
             return "delay_ms", "what is late by 0 ms is not late: nothing could be observed", "at least 1"
+        if (late_ms := self.delay_ms + self.jitter_ms) > self.longest_ms:
+            what = f"it is late by up to {late_ms} ms with its jitter"
+            return (
+                "delay_ms",
+                f"{what}, and what is later than {self.longest_ms} ms is not observed",
+                "less of one of them",
+            )
         return super(Latency, self).wrong_at(at)  # that of the mode; a class with slots has no other super
 
     def within_s(self, on: Injection) -> float:
@@ -77,4 +87,5 @@ class LatencyZooKeeper(Latency, OnZooKeeper):
     """on its connection to ZooKeeper: it sees and writes late; half the session time-out may cost it"""
 
     needs = ()
+    longest_ms = PATIENCE_MS
     drawn_ms = (20, 250)  # its pings must come back before the client gives the connection up

@@ -10,9 +10,10 @@ from kcontroller_chaos.faults import parameter
 from kcontroller_chaos.faults._probes import LONGEST_WORD, Line, unfinished
 from kcontroller_chaos.faults._toxics import OnControl, OnZooKeeper, ToxicFault
 from kcontroller_chaos.injection import Evidence, Injection
+from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.model.toxics import LIMIT_DATA, Stream, Toxic
 
-LOOK_US = 2_000_000
+LOOK_S = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +37,10 @@ duration_s = 3
 
     @classmethod
     def drawn(cls, draw: Random) -> Self:
-        return cls(bytes=draw.randint(1, 2000))
+        return cls(bytes=draw.randint(5, 2000))
 
     def within_s(self, on: Injection) -> float:
-        return 3 * LOOK_US / 1e6
+        return 2 * self.rounds * LOOK_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +49,7 @@ class LimitDataControl(LimitData, OnControl):
 
     async def look(self, line: Line) -> Evidence | None:
         """A connection on which there is always something to say ends when so much has passed."""
-        seen = await line.until_it_ends(self.bytes, limit_us=LOOK_US)
+        seen = await line.until_it_ends(self.bytes, limit_us=round(scaled(LOOK_S) * 1e6))
         return None if seen.ended_us is None else {"heard_bytes": seen.heard, "said_bytes": seen.said}
 
 
@@ -56,18 +57,19 @@ class LimitDataControl(LimitData, OnControl):
 class LimitDataZooKeeper(LimitData, OnZooKeeper):
     """on its connection to ZooKeeper: after some requests it must connect anew, in the same session"""
 
-    bytes: int = parameter(1000, "of each connection, in each direction that is hit", unit="B", least=1, most=2000)
+    bytes: int = parameter(1000, "of each connection, in each direction that is hit", unit="B", least=5, most=2000)
+    """Less would end a connection before a look has asked."""
 
     async def look(self, line: Line) -> Evidence | None:
         """Of an answer that is longer so many bytes come, and a connection that ZooKeeper waits on ends."""
         shown: dict[str, int] = {}
         if "downstream" in line.streams:
-            seen = await line.say(LONGEST_WORD, limit_us=LOOK_US)
+            seen = await line.say(LONGEST_WORD, limit_us=round(scaled(LOOK_S) * 1e6))
             if seen.ended_us is None or seen.heard != self.bytes:
                 return None
             shown["heard_bytes"] = seen.heard
         if "upstream" in line.streams:
-            seen = await line.say(unfinished(self.bytes), limit_us=LOOK_US)
+            seen = await line.say(unfinished(self.bytes), limit_us=round(scaled(LOOK_S) * 1e6))
             if seen.ended_us is None:
                 return None
             shown["said_bytes"] = self.bytes

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 from random import Random  # noqa: TID251 - the type only; streams come from the runtime
 from typing import Self
 
 from kcontroller_chaos.faults import parameter
-from kcontroller_chaos.faults._probes import Line
+from kcontroller_chaos.faults._probes import LEAST_HEARD, Line
 from kcontroller_chaos.faults._toxics import OnControl, OnZooKeeper, ToxicFault
-from kcontroller_chaos.injection import Evidence, Injection
+from kcontroller_chaos.injection import Evidence, Injection, Placement, Wrong
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.model.toxics import SLICER, Stream, Toxic
 
 LOOK_US = 300_000
-"""So long the pauses of a look take at least: we choose how many. Stretched, since a busy machine is slow itself."""
+"""So long the pauses of a look take at least, in each direction: we choose how many. Stretched, since a busy machine is slow
+itself."""
 SHORTEST_US = 100_000
 """Pauses that together take less show nothing."""
+QUESTION, ANSWER = 50, 100
+"""Bytes: of one with nothing in it at most, and of a node's at least."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,24 +61,47 @@ duration_s = 3
 
     async def look(self, line: Line) -> Evidence | None:
         """So many bytes took the pauses between the fewest pieces that they can be cut into."""
-        size = self.longest * (1 + round(scaled(LOOK_US)) // self.delay_us)
-        passed = await line.transfers(size, limit_us=round(scaled(self.within_s(line.on)) * 1e6 / 2))
+        passed = await line.transfers(self._size(scaled(LOOK_US)), limit_us=round(scaled(self._look_s) * 1e6))
         if passed is None:
             return None
         for length, took_us in passed:
-            pauses_us = length // self.longest * self.delay_us
+            pauses_us = self._pauses_us(length)
             if pauses_us < SHORTEST_US or took_us < 0.8 * pauses_us:
                 return None
         length, took_us = passed[0]
         return {"bytes": length, "took_us": took_us}
 
+    def _size(self, pauses_us: float) -> int:
+        """So many bytes have these pauses, if that is not too much to be heard."""
+        return min(LEAST_HEARD, self.longest * ceil(pauses_us / self.delay_us) + 1)
+
+    def _pauses_us(self, size: int) -> int:
+        """All of them at least, until the last of so many bytes is there."""
+        return (size - 1) // self.longest * self.delay_us
+
+    @property
+    def _look_s(self) -> float:
+        """What a look takes at most, in one direction: pieces are half as long as the longest one, or a little shorter on
+        average; what asks is cut too; and what a simulated node answers has a pause of its own."""
+        size = self._size(LOOK_US)
+        pieces = 5 * (size + QUESTION) // self.longest + size // ANSWER + 3
+        return pieces * self.delay_us / 1e6 + 1
+
+    def wrong_at(self, at: Placement) -> Wrong | None:
+        if (pauses_us := self._pauses_us(LEAST_HEARD)) < SHORTEST_US:
+            what = (
+                f"{LEAST_HEARD} bytes in pieces of up to {self.longest} have pauses of {pauses_us / 1000:g} ms together"
+            )
+            least = f"too little to be observed: {SHORTEST_US // 1000} ms are needed"
+            return "average_size", f"{what}, {least}", "smaller pieces, or a longer `delay_us`"
+        return super(Slicer, self).wrong_at(at)  # that of the mode; a class with slots has no other super
+
     @classmethod
     def drawn(cls, draw: Random) -> Self:
-        return cls(average_size=draw.randint(8, 200), delay_us=draw.randint(1000, 50_000))
+        return cls(average_size=draw.randint(8, 200), delay_us=draw.randint(2500, 50_000))
 
     def within_s(self, on: Injection) -> float:
-        """A piece may be half as long as the longest one."""
-        return 4 * (LOOK_US + self.delay_us) * 4 / 1e6 + 3
+        return 2 * self.rounds * self._look_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

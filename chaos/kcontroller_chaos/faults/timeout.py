@@ -7,7 +7,7 @@ from random import Random  # noqa: TID251 - the type only; streams come from the
 from typing import Self
 
 from kcontroller_chaos.faults import parameter
-from kcontroller_chaos.faults._probes import Line
+from kcontroller_chaos.faults._probes import PATIENCE_MS, Line
 from kcontroller_chaos.faults._toxics import OnControl, OnZooKeeper, ToxicFault
 from kcontroller_chaos.injection import Evidence, Injection
 from pytest_kcontroller.model.toxics import TIMEOUT, Stream, Toxic
@@ -58,3 +58,5 @@ class TimeoutControl(Timeout, OnControl):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeoutZooKeeper(Timeout, OnZooKeeper):
     """on its connection to ZooKeeper: half of it costs the session, unless it only hears nothing"""
+
+    timeout_ms: int = parameter(500, "of silence, until a connection is closed", unit="ms", least=100, most=PATIENCE_MS)

@@ -22,8 +22,8 @@ TOGETHER: Sequence[Sequence[tuple[str, int, Mapping[str, Any]]]] = (
         ("bandwidth", 0, {"peer": 1}),
         ("slicer", 1, {"peer": 2, "direction": "from-node", "size_variation": 16}),
         ("limit_data", 2, {"peer": 0, "direction": "to-node"}),
-        ("bandwidth", 0, {"mode": "zookeeper", "direction": "from-node"}),
-        ("slicer", 1, {"mode": "zookeeper"}),
+        ("bandwidth", 0, {"mode": "zookeeper", "rate_kb_s": 1}),
+        ("slicer", 1, {"mode": "zookeeper", "delay_us": 50_000}),
         ("limit_data", 2, {"mode": "zookeeper", "bytes": 2000}),
     ),
     (
