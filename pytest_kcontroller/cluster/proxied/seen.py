@@ -32,6 +32,8 @@ SOON_S = 0.02
 """It takes the greater number to see what is less."""
 AT_ONCE_S = 0.25
 """So much later than without the proxy an answer may be, if the machine is busy."""
+TRIPS = 3
+"""So many questions, one after the other, measure a rate."""
 SHARE = 0.8
 """Of the time that a rate should take at least: a rate is made up for where the proxy was late."""
 
@@ -72,13 +74,16 @@ async def straight_s(member: Member, passing: Passing) -> float:
     return way.heard_after_s
 
 
-async def see_cut(member: Member, passing: Passing, before: Probe, cut: Collection[str], *, usual_s: float) -> None:
-    """In the directions `cut`, on a connection from before and on a new one. `usual_s`: what answers took before."""
+async def see_cut(
+    member: Member, passing: Passing, before: Probe, cut: Collection[str], *, usual_s: float, late_s: float
+) -> None:
+    """In the directions `cut`, on a connection from before and on a new one. `usual_s`: what answers took before; `late_s`:
+    they may be so late."""
     async with probing(member, passing) as fresh:
         asking = [asyncio.create_task(probe.ask()) for probe in (before, fresh)]
         try:
             if "upstream" not in cut:
-                await _until_answered([before, fresh], member)
+                await _until_answered([before, fresh], member, scaled(ANSWER_S) + late_s)
             await _silence(member, passing, SILENCE_S + 3 * usual_s)
         finally:
             for task in asking:
@@ -89,14 +94,14 @@ async def see_cut(member: Member, passing: Passing, before: Probe, cut: Collecti
                 raise EnvironmentFailure(f"it is cut, but on {where} {way}", where=str(member.proxy))
 
 
-async def _until_answered(probes: Sequence[Probe], member: Member) -> None:
+async def _until_answered(probes: Sequence[Probe], member: Member, limit_s: float) -> None:
     try:
-        async with within(scaled(ANSWER_S)):
+        async with within(limit_s):
             for probe in probes:
                 await probe.wait_answered()
     except TimeoutError:
         ways = "; ".join(str(probe.way) for probe in probes)
-        what = f"only what ZooKeeper says is cut, but within {scaled(ANSWER_S):g} s {ways}"
+        what = f"only what ZooKeeper says is cut, but within {limit_s:g} s {ways}"
         raise EnvironmentFailure(what, where=str(member.proxy)) from None
 
 
@@ -165,12 +170,20 @@ async def see_healed(member: Member, passing: Passing, *, late_s: float) -> None
 
 
 async def see_rate(
-    member: Member, passing: Passing, path: str, identity: Identity | None, *, kb_per_s: int, direction: str
+    member: Member,
+    passing: Passing,
+    path: str,
+    identity: Identity | None,
+    *,
+    kb_per_s: int,
+    direction: str,
+    late_s: float,
 ) -> None:
-    """What is sent takes as long as it must at this rate. `path`: where a znode may be for the time of it, of `identity`."""
+    """What is sent takes as long as it must at this rate. `path`: where a znode may be for the time of it, of `identity`.
+    `late_s`: answers may be so late."""
     size, least_s = Volume.size(kb_per_s)
     volume = Volume(member.proxy, member.relay, passing, path, identity)
-    limit_s = 2 * least_s + scaled(ANSWER_S)
+    limit_s = 2 * least_s + scaled(ANSWER_S) + TRIPS * late_s
     for stream, measure in (("upstream", volume.up_s), ("downstream", volume.down_s)):
         if direction not in ("both", stream):
             continue

@@ -72,6 +72,8 @@ class ProxiedZooKeeper:
         """There was a fault, or is."""
         self._late_s = 0.0
         """So much, at least, do answers come late."""
+        self._longest_s: dict[str, float] = {}
+        """How late is what is said, at most, by stream."""
         self._usual: dict[Member, Usual] = {}
         """How they were before."""
         self._flapping: asyncio.Task[None] | None = None
@@ -121,15 +123,23 @@ class ProxiedZooKeeper:
         self._check_steady()
         self._look_who_came()
         members = await self._answering()
+        usual_s = 0.0 if self._cut_off else max([await self._answer_s(member) for member in members])
         async with contextlib.AsyncExitStack() as stack:
             probes = [await stack.enter_async_context(probing(member, self.passing)) for member in members]
-            usual_s = 0.0 if self._cut_off else max([await answer_s(member, self.passing) for member in members])
             self._cut_off |= set(streams_of(direction))
             await self._proxies.set(*cut_toxics(direction))
             for member, probe in zip(members, probes, strict=True):
-                await see_cut(member, self.passing, probe, self._cut_off, usual_s=usual_s)
+                await see_cut(member, self.passing, probe, self._cut_off, usual_s=usual_s, late_s=self._most_late_s)
         await self._watchman.check(f"the proxy passes nothing ({direction})")
         self._connections_when_cut = self.passing.connections
+
+    @property
+    def _most_late_s(self) -> float:
+        """An answer may be so late."""
+        return sum(self._longest_s.values())
+
+    async def _answer_s(self, member: Member) -> float:
+        return await answer_s(member, self.passing, late_s=self._most_late_s)
 
     async def _answering(self) -> list[Member]:
         """A server of an ensemble may be down; what passes the proxy before it cannot be seen. Raises EnvironmentFailure."""
@@ -147,15 +157,17 @@ class ProxiedZooKeeper:
     async def slow(self, ms: int, jitter_ms: int, direction: Direction) -> None:
         """Everything in this direction is late by `ms` +- `jitter_ms`."""
         self._check_passable("slow")
-        ways = len(streams_of(direction))
-        least_s, most_s = ways * (ms - jitter_ms / 2) / 1000, ways * (ms + jitter_ms) / 1000
+        streams = streams_of(direction)
+        least_s = len(streams) * (ms - jitter_ms / 2) / 1000
         members = await self._answering()
         if not self._late_s:
             self._usual = {member: await see_usual(member, self.passing) for member in members}
         await self._proxies.set(*slow_toxics(ms, jitter_ms, direction))
         self._late_s = max(self._late_s, least_s)
+        self._longest_s |= dict.fromkeys(streams, (ms + jitter_ms) / 1000)
         for member in members:
             usual = self._usual.get(member, Usual())
+            most_s = self._most_late_s
             await see_late(member, self.passing, usual, least_s=least_s, most_s=most_s, jitter=jitter_ms > 0)
         await self._watchman.check(f"the proxy is late by {ms} ms ({direction})")
 
@@ -165,7 +177,13 @@ class ProxiedZooKeeper:
         await self._proxies.set(*(Toxic(BANDWIDTH, stream, {"rate": kb_per_s}) for stream in streams_of(direction)))
         for member in await self._answering():
             await see_rate(
-                member, self.passing, self._scratch, self._access.identity, kb_per_s=kb_per_s, direction=direction
+                member,
+                self.passing,
+                self._scratch,
+                self._access.identity,
+                kb_per_s=kb_per_s,
+                direction=direction,
+                late_s=self._most_late_s,
             )
         await self._watchman.check(f"the proxy passes {kb_per_s} KB/s ({direction})")
 
@@ -216,7 +234,7 @@ class ProxiedZooKeeper:
     async def _open_again(self) -> None:
         await self._proxies.enable()
         for member in await self._answering():
-            await answer_s(member, self.passing)
+            await self._answer_s(member)
 
     def _check_steady(self) -> None:
         self._faulted = True
@@ -239,6 +257,7 @@ class ProxiedZooKeeper:
             await self._proxies.clear()
             late_s, self._late_s = self._late_s, 0.0
             self._cut_off.clear()
+            self._longest_s.clear()
         for member in await self._answering():
             await see_healed(member, self.passing, late_s=late_s)
 
