@@ -283,17 +283,19 @@ class _Steps(Generic[T]):
 
     def __init__(self, work: Callable[[], Awaitable[T]], deaf_s: float) -> None:
         self._work, self._deaf_s = work, deaf_s
+        self._cancelled = 0
+        """How often its task was before it began."""
         self._deaf: asyncio.TimerHandle | None = None
-        """Once it has been cancelled: its time runs."""
+        """While it is cancelled, and goes on: its time runs."""
         self._given_up = False
         self.raised: BaseException | None = None
 
     def __await__(self) -> Generator[Any, None, T]:
+        self._cancelled = _task().cancelling()
         try:
             return (yield from self._stepwise())
         finally:
-            if self._deaf is not None:
-                self._deaf.cancel()
+            self._stop_counting()
 
     def _stepwise(self) -> Generator[Any, None, T]:
         steps, thrown = self._whole().__await__(), None
@@ -306,6 +308,8 @@ class _Steps(Generic[T]):
             except BaseException as raised:
                 self.raised = raised
                 raise
+            if _task().cancelling() <= self._cancelled:
+                self._stop_counting()  # it was a time limit of its own that cancelled it
             try:
                 thrown = None
                 yield waits_for
@@ -320,9 +324,12 @@ class _Steps(Generic[T]):
                 self._begin_to_end()
 
     def _begin_to_end(self) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._deaf = asyncio.get_running_loop().call_later(self._deaf_s, self._give_up, task)
+        self._deaf = asyncio.get_running_loop().call_later(self._deaf_s, self._give_up, _task())
+
+    def _stop_counting(self) -> None:
+        if self._deaf is not None:
+            self._deaf.cancel()
+            self._deaf = None
 
     def _give_up(self, task: asyncio.Task[Any]) -> None:
         """Wakes it, wherever it waits."""
@@ -331,15 +338,19 @@ class _Steps(Generic[T]):
 
     def _leave(self, steps: Generator[Any, None, T]) -> NoReturn:
         """It is no further step's, whatever it says to that. Raises DeafError."""
-        task = asyncio.current_task()
-        assert task is not None
-        task.uncancel()  # that was ours
+        _task().uncancel()  # that was ours
         with contextlib.suppress(BaseException):  # RuntimeError: it swallows that too
             steps.close()
         raise DeafError(f"went on for {self._deaf_s:g} s after it was cancelled, and was left where it stood")
 
     async def _whole(self) -> T:
         return await self._work()
+
+
+def _task() -> asyncio.Task[Any]:
+    task = asyncio.current_task()
+    assert task is not None
+    return task
 
 
 def answer_within(limit_s: float, call: Callable[[], T]) -> T:

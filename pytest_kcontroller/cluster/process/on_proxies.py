@@ -22,8 +22,11 @@ class OnProxies:
     async def call(self, method: str, path: str, body: object | None = None) -> Any:
         """Cancelled, it ends with the request, whose thread goes on in any case: what was asked for is done then, or has
         failed, and whoever takes it back comes after it."""
+        return await undisturbed(self._call(method, path, body))
+
+    async def _call(self, method: str, path: str, body: object | None) -> Any:
         async with self._changes:
-            return await undisturbed(in_thread(lambda: self._client.call(method, path, body)))
+            return await in_thread(lambda: self._client.call(method, path, body))
 
     async def create(self, name: str, *, listen: str, upstream: Address) -> Address:
         """Where it listens."""

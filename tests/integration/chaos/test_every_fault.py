@@ -112,10 +112,24 @@ def test_one_that_cannot_be_here_is_refused_before_anything_starts(
 def test_jitter_far_above_the_delay_has_the_time_that_it_takes(
     mode: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = CAMPAIGN.format(
-        kind="latency", mode=f'mode = "{mode}"', target="controller", servers=1, more="duration_s = 1"
-    )
-    file = tmp_path / "one.toml"  # the session is long, so that nothing else happens
-    file.write_text(f"{text}delay_ms = 1\njitter_ms = 5000\n".replace("timeout_ms = 1000", "timeout_ms = 30000"))
-    run = ["campaign", "run", str(file), "--backend", SIMULATED.name, "--seeds", "1", "--out", str(tmp_path / "runs")]
-    assert main(run) == 0, capsys.readouterr()
+    jitter = "duration_s = 1\ndelay_ms = 1\njitter_ms = 5000"  # the session is long, so that nothing else happens
+    assert played_with("latency", mode, jitter, 30_000, tmp_path) == 0, capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("kind", "mode", "more", "session_ms"),
+    [("zombie_session", "", "", 3000), ("flap", "zookeeper", "down_ms = 6000\nup_ms = 6000", 30_000)],
+)
+def test_who_waits_for_something_longer_than_for_an_answer_is_not_given_up(
+    kind: str, mode: str, more: str, session_ms: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert played_with(kind, mode, more, session_ms, tmp_path) == 0, capsys.readouterr()
+
+
+def played_with(kind: str, mode: str, more: str, session_ms: int, directory: Path) -> int:
+    mode = mode and f'mode = "{mode}"'
+    text = CAMPAIGN.format(kind=kind, mode=mode, target="controller", servers=1, more=more)
+    file = directory / "one.toml"
+    file.write_text(text.replace("timeout_ms = 1000", f"timeout_ms = {session_ms}"))
+    out = str(directory / "runs")
+    return main(["campaign", "run", str(file), "--backend", SIMULATED.name, "--seeds", "1", "--out", out])

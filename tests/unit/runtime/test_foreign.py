@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -131,6 +131,21 @@ def test_what_a_cancelled_coroutine_has_to_do_it_may_do() -> None:
 
     asyncio.run(limited())
     assert done == ["it has"]
+
+
+def test_a_time_limit_of_its_own_is_no_cancellation() -> None:
+    async def look_until_it_ends() -> str:
+        with contextlib.suppress(TimeoutError):
+            async with within(SHORT_S):
+                await asyncio.sleep(LONG_S)
+        await asyncio.sleep(4 * SHORT_S)
+        return "it has gone on"
+
+    assert asyncio.run(_awaited(look_until_it_ends)) == "it has gone on"
+
+
+async def _awaited(work: Callable[[], Awaitable[str]]) -> str:
+    return await awaited_without_power(work, deaf_s=SHORT_S)
 
 
 def spin() -> None:
