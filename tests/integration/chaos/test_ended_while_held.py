@@ -20,7 +20,7 @@ id = "held"
 {fault}
 target = "controller"
 at_s = 1
-duration_s = 4
+duration_s = {held_s}
 
 [[workload]]
 kind = "admin"
@@ -39,18 +39,21 @@ duration_s = 4
 
 
 @pytest.mark.parametrize(
-    ("fault", "backend"),
+    ("fault", "backend", "held_s"),
     [
-        ('kind = "hold"', "sim"),
-        ('kind = "hold"', "process"),
-        ('kind = "stall"\nmode = "controller-events"', "sim"),
-        ('kind = "clock_jump"', "sim"),
-        ('kind = "clock_jump"', "process"),
+        ('kind = "hold"', "sim", 4),
+        ('kind = "hold"', "process", 4),
+        ('kind = "stall"\nmode = "controller-events"', "sim", 4),
+        ('kind = "stall"\nmode = "controller-events"', "sim", 7),
+        ('kind = "clock_jump"', "sim", 4),
+        ('kind = "clock_jump"', "sim", 7),
+        ('kind = "clock_jump"', "process", 4),
     ],
 )
-def test_a_node_that_is_killed_meanwhile_is_healed(fault: str, backend: str, tmp_path: Path) -> None:
+def test_a_node_that_is_killed_meanwhile_is_healed(fault: str, backend: str, held_s: int, tmp_path: Path) -> None:
+    """Also one that runs again by then."""
     file = tmp_path / "ended.toml"
-    file.write_text(CAMPAIGN.format(fault=fault))
+    file.write_text(CAMPAIGN.format(fault=fault, held_s=held_s))
     status = main(["campaign", "run", str(file), "--backend", backend, "--out", str(tmp_path / "runs")])
     (judged,) = tmp_path.glob("runs/ended/*/verdicts.json")
     found = json.loads(judged.read_text())
