@@ -10,6 +10,7 @@ import toxiproxy
 from toxiproxy.exceptions import InvalidToxic, NotFound, ProxyExists
 
 from pytest_kcontroller.cluster.process import toxiproxy_client
+from pytest_kcontroller.cluster.process.shared_proxies import prefix
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.fixtures.ktoxiproxy import InvalidProxy, KToxiproxy, ToxicExists
 from tests.tools.toxiproxy_servers import Server, Upstream, embedded, passes
@@ -124,6 +125,18 @@ def test_what_was_there_before_is_given_back_as_it_was(ours: KToxiproxy, server:
     ours.close()
     del before["taken away"]
     assert server.call("GET", "/proxies").json() == before
+    theirs.close()
+
+
+def test_a_reset_link_of_a_cluster_is_not_cut_again(ours: KToxiproxy, server: Server) -> None:
+    """The cluster may have healed it meanwhile; only the cluster knows."""
+    theirs = KToxiproxy(ours.url)
+    for name in (f"{prefix(0)}0-1-control", "somebody's"):
+        theirs.create(UPSTREAM, name).add_toxic(type="timeout")
+    ours.reset()
+    ours.close()
+    toxics = {name: len(proxy["toxics"]) for name, proxy in server.call("GET", "/proxies").json().items()}
+    assert toxics == {f"{prefix(0)}0-1-control": 0, "somebody's": 1}
     theirs.close()
 
 
