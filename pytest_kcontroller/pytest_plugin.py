@@ -137,7 +137,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     item.stash[failed_key] = False  # it may be run again (pytest-rerunfailures)
     marker.check(item)
     for name, cluster in _clusters(item):
-        _restore(name, cluster)
+        _begin(name, cluster)
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)
@@ -202,12 +202,12 @@ def _nearest(item: pytest.Item) -> list[tuple[str, KCluster]]:
     return [each for each in found if each[0].partition(" ")[0] == found[0][0].partition(" ")[0]]
 
 
-def _restore(name: str, cluster: KCluster) -> None:
+def _begin(name: str, cluster: KCluster) -> None:
     """That of a class or module is whole when a test of it begins, whatever the one before has left."""
     from pytest_kcontroller.errors import KControllerError
 
     try:
-        cluster.restore()
+        cluster.begin_test()
     except KControllerError as failed:
         pytest.fail(f"{name}: {failed}", pytrace=False)
 

@@ -94,7 +94,8 @@ def test_the_fixtures_page_has_every_option(option: object) -> None:
 @pytest.mark.parametrize(("prefix", "kind"), [("", KCluster), ("net.", Net), ("", TestZooKeeper)])
 def test_the_fixtures_page_has_everything_that_they_give(prefix: str, kind: Kind) -> None:
     text = FIXTURES.read_text()
-    of_the_fixture_itself = {"start", "close", "directory", "check_zookeeper", "heal_faults", "cut_links", "heal_links"}
+    of_the_fixture_itself = {"start", "begin_test", "close", "directory", "check_zookeeper"}
+    of_the_fixture_itself |= {"heal_faults", "cut_links", "heal_links"}
     for name, _ in inspect.getmembers(kind, lambda member: inspect.isfunction(member) or isinstance(member, property)):
         if not name.startswith("_") and name not in of_the_fixture_itself:
             assert f"`{prefix}{name}`" in text or f"`{prefix}{name}(" in text, name
