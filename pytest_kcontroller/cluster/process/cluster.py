@@ -168,6 +168,7 @@ class ProcessCluster(NodesInside, OwnZooKeepers, ObservedCluster):
         self._ground, self._work = ground, ground.work
         self._zookeeper, self._relays, self._links = ground.zookeeper, ground.relays, ground.links
         self._watch_ground()
+        await self._links.draw_from(self.settings.seed)
         await self._links.use({node: self._relays.addresses[node] for node in self.nodes_to_start})
 
     def _watch_ground(self) -> None:
@@ -469,7 +470,7 @@ class ProcessCluster(NodesInside, OwnZooKeepers, ObservedCluster):
         started = self._zookeeper is not None and self._relays is not None and self._links is not None
         if self._grounds is None or not started:
             return False
-        made_of = (self.settings, self._choices, self.zookeeper, self.relays, self.links, self._work)
+        made_of = (self.settings.zookeeper_image, self._choices, self.zookeeper, self.relays, self.links, self._work)
         if not await self._grounds.give(self._ground or Ground(*made_of), self.directory / "logs"):
             return False
         self._ground = self._zookeeper = self._relays = self._links = None

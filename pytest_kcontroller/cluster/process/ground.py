@@ -90,10 +90,10 @@ def choices_now() -> Choices:
 
 @dataclass(slots=True)
 class Ground:
-    """`settings` of the cluster that it was started for; `choices` as the environment had them then; `zookeeper` is one
-    server; `work` is the directory of all that runs, and is removed at the end."""
+    """`image` as in ClusterSettings; `choices` as the environment had them when it was started; `zookeeper` is one server;
+    `work` is the directory of all that runs, and is removed at the end."""
 
-    settings: ClusterSettings
+    image: str | None
     choices: Choices
     zookeeper: Ensemble
     relays: SessionRelays
@@ -105,10 +105,11 @@ class Ground:
     """Where in ZooKeeper's transaction log the cluster that stands here begins."""
 
     def fits(self, settings: ClusterSettings) -> bool:
-        """Whether it is what such a cluster would start itself, and is enough for it."""
-        was, is_enough = self.settings, len(self.relays.nodes) >= settings.nodes + MOST_ADDED
-        same = (was.zookeeper_image, was.seed) == (settings.zookeeper_image, settings.seed)
-        return same and is_enough and settings.zookeeper == 1 and self.choices == choices_now()
+        """Whether it is what such a cluster would start itself, and is enough for it. The seed is told to the proxies when
+        it is taken over."""
+        is_enough = len(self.relays.nodes) >= settings.nodes + MOST_ADDED
+        same = (self.image, self.choices) == (settings.zookeeper_image, choices_now())
+        return same and is_enough and settings.zookeeper == 1
 
     def keep_logs(self, directory: Path) -> None:
         """Where the first cluster has them: they stay there as they are, and go on elsewhere. Raises NotAsNewError."""

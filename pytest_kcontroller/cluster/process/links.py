@@ -152,6 +152,10 @@ class Links:
             if not now["enabled"] or now["toxics"] or Address.parse(now["listen"]) != address:
                 raise EnvironmentFailure(f"the proxy {now['name']} is not as it was made", where=self._client.shown)
 
+    async def draw_from(self, seed: int) -> None:
+        """Anew, as a server that was started with it; the real one draws from none, and heals alone."""
+        await self._on.call("POST", f"/reset?seed={seed}")
+
     async def _create(self, link: Link) -> None:
         source, target, plane = link
         end = self._to_zookeeper(int(source))[link] if plane == "zk" else self._end(int(target), plane)

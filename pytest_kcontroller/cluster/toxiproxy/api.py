@@ -116,8 +116,11 @@ class Api:
             await old.stop()
         return await self._make(entry)
 
-    async def reset(self, _: web.Request) -> web.Response:
-        """What is drawn begins anew too: who gets the server next has draws of the seed alone."""
+    async def reset(self, request: web.Request) -> web.Response:
+        """What is drawn begins anew too: who gets the server next has draws of the seed alone, or of `?seed=N`, which the
+        real server takes no notice of."""
+        if (seed := request.query.get("seed")) is not None:
+            self._seed = _number(seed)
         self._rng.seed(self._seed)
         for proxy in list(self.proxies.values()):
             await proxy.start()
@@ -241,6 +244,13 @@ def _compact(value: Any) -> str:
 
 async def _body(request: web.Request) -> Any:
     return bodies.parse(await request.read())
+
+
+def _number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ApiError(400, f"seed must be a number, not {text!r}") from None
 
 
 def _require(body: dict[str, Any], where: str = "") -> None:

@@ -139,12 +139,13 @@ def test_populate_keeps_equal_proxies_and_replaces_others(server: Server, upstre
     assert bad.json()["error"] == "missing required field: upstream at proxy 2"
 
 
-def test_reset_enables_everything_and_removes_toxics(server: Server, upstream: Upstream) -> None:
+@pytest.mark.parametrize("path", ["/reset", "/reset?seed=7"])
+def test_reset_enables_everything_and_removes_toxics(server: Server, upstream: Upstream, path: str) -> None:
     for name in ("p", "q"):
         server.call("POST", "/proxies", {"name": name, "listen": "127.0.0.1:0", "upstream": upstream.address})
         server.call("POST", f"/proxies/{name}/toxics", {"type": "timeout"})
     server.call("POST", "/proxies/q", {"enabled": False})
-    answer = server.call("POST", "/reset")
+    answer = server.call("POST", path)
     assert (answer.status_code, answer.content) == (204, b"")
     for proxy in server.call("GET", "/proxies").json().values():
         assert (proxy["enabled"], proxy["toxics"]) == (True, [])

@@ -8,12 +8,14 @@ import sys
 
 import pytest
 
+from pytest_kcontroller.cluster.process.toxiproxy_client import ToxiproxyClient
 from pytest_kcontroller.cluster.timing import scaled
 from tests.tools.toxiproxy_servers import (
     QUIET_S,
     REAL,
     Server,
     Upstream,
+    drawn,
     drawn_from,
     embedded,
     real,
@@ -106,6 +108,16 @@ def test_toxicity_is_drawn_from_the_seed() -> None:
     first, again, other = map(drawn_from, (7, 7, 8))
     assert first == again != other
     assert {".", "L"} == set(first)
+
+
+def test_a_reset_may_name_another_seed(upstream: Upstream) -> None:
+    with embedded("--seed", "7") as server:
+        client = ToxiproxyClient(f"http://{server.host}:{server.port}")
+        for query, seed in (("?seed=8", 8), ("", 8), ("?seed=7", 7)):
+            client.call("POST", f"/reset{query}")
+            assert drawn(client, upstream) == drawn_from(seed)
+        server.fails(400, "seed must be a number, not 'x'", "POST", "/reset?seed=x")
+        client.close()
 
 
 @pytest.mark.parametrize("options", [(), ("--strict",), None], ids=["ours", "strict", "real"])
