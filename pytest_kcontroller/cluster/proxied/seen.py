@@ -32,8 +32,9 @@ SOON_S = 0.02
 """It takes the greater number to see what is less."""
 AT_ONCE_S = 0.25
 """So much later than without the proxy an answer may be, if the machine is busy."""
-TRIPS = 3
-"""So many questions, one after the other, measure a rate."""
+TRIPS = 5
+"""So many questions at most, one after the other, measure a rate: for a session, two for who it is (SASL), what is read, and
+the end."""
 SHARE = 0.8
 """Of the time that a rate should take at least: a rate is made up for where the proxy was late."""
 
