@@ -15,6 +15,9 @@ name = "ended"
 duration_s = 10
 seeds = "1"
 
+[cluster]
+session_timeout_ms = 6000
+
 [[faults]]
 id = "held"
 {fault}

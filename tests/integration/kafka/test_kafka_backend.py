@@ -107,6 +107,7 @@ duration_s = 1
 
 [cluster]
 nodes = 1
+session_timeout_ms = 10000
 
 [[workload]]
 kind = "admin"
