@@ -248,7 +248,11 @@ def test_who_chooses_other_proxies_gets_no_former_ones(tmp_path: Path, monkeypat
     assert seen[0] != seen[1] == seen[2]
 
 
-def test_proxies_draw_from_the_seed_of_their_cluster_also_those_that_were_handed_on(tmp_path: Path) -> None:
+def test_proxies_draw_from_the_seed_of_their_cluster_also_those_that_were_handed_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the embedded server: the seed of the real one has no effect."""
+    monkeypatch.setenv("KCONTROLLER_TOXIPROXY", "embedded")
     seen: list[tuple[str, str]] = []
 
     async def draw(run: ProcessRun) -> None:
