@@ -40,9 +40,9 @@ def loaded(directory: Path, kind: str, lines: str, nodes: int = 3) -> Campaign:
         ("latency:zookeeper", "at_s = 1\ndelay_ms = 10000\n", 3, "later than 9000 ms is not observed"),
         (
             "slicer:control",
-            "at_s = 1\naverage_size = 1000\n",
+            "at_s = 1\naverage_size = 1000\ndelay_us = 11111\n",
             3,
-            "`faults.average_size`: 10000 bytes in pieces of up to",
+            "`faults.average_size`: 10000 bytes in pieces of up to 1000 have pauses of 99.999 ms together",
         ),
         ("slicer:control", "at_s = 1\n", 1, "on fewer than 2 nodes"),
         ("partition:control", "at_s = 1\n", 1, "on fewer than 2 nodes, and the cluster has 1"),
@@ -84,6 +84,10 @@ def test_what_does_not_need_the_session_may_stand_still(tmp_path: Path, kind: st
 @pytest.mark.parametrize("kind", ["depose", "graceful_stop", "restart"])
 def test_a_short_stand_is_no_contradiction(tmp_path: Path, kind: str) -> None:
     loaded(tmp_path, kind, STILL.replace("1500", "100"))
+
+
+def test_a_slicer_has_the_least_pauses_that_the_page_of_faults_says(tmp_path: Path) -> None:
+    loaded(tmp_path, "slicer:control", "at_s = 1\naverage_size = 1000\ndelay_us = 11112\n")
 
 
 class Unspeakable(Exception):
