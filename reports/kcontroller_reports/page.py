@@ -20,7 +20,7 @@ from kcontroller_reports.figures import NEEDED_FOR_P50, NEEDED_FOR_P95, NEEDED_F
 from kcontroller_reports.meanings import meaning, meanings
 from kcontroller_reports.plots import nearest_rank, recovery_svg
 from kcontroller_reports.stories import SHOWN_FAILING_RUNS, make_stories
-from kcontroller_reports.summary import OUTCOMES, FaultKind, FaultTrouble, Invariant, Run, Setup, Summary
+from kcontroller_reports.summary import DIFFERENCES, OUTCOMES, FaultKind, FaultTrouble, Invariant, Run, Setup, Summary
 from kcontroller_reports.tables import PARTS, VERDICTS
 from kcontroller_reports.words import counted, milliseconds, moment, seconds, short
 from pytest_kcontroller.model.text import printable
@@ -82,6 +82,7 @@ def page_html(summary: Summary, block: Block) -> str:
         shown_spans=SHOWN_SPANS,
         figures=[_figures(summary, block, setup, kinds) for setup in summary.setups],
         of={setup.name: setup for setup in summary.setups},
+        differences=[*DIFFERENCES.values()],
         groups=_groups(summary),
         shown_runs=min(SHOWN_RUNS, len(summary.runs)),
         remarks=block.remarks[:SHOWN_REMARKS],

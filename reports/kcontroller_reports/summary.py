@@ -215,7 +215,17 @@ class Summary:
         return setups(self.runs)
 
 
-_DIFFERENCES = ("backend", "kafka_release", "kafka_compat", "mutant", "noop_fault", "selectors", "assignment", "commit")
+DIFFERENCES = {
+    "backend": "backend",
+    "kafka_release": "release of Kafka's brokers",
+    "kafka_compat": "kafka_compat",
+    "mutant": "mutant",
+    "noop_fault": "fault left out",
+    "selectors": "selectors",
+    "assignment": "assignment",
+    "commit": "commit",
+}
+"""What makes a setup of its own, and the words for it."""
 _SAID = {
     "kafka_release": "Kafka ",
     "kafka_compat": "kafka_compat ",
@@ -233,7 +243,7 @@ def setups(runs: Sequence[Run]) -> tuple[Setup, ...]:
     for run in runs:
         groups.setdefault(run.setup, []).append(run)
     samples = [group[0] for group in groups.values()]
-    differ = [name for name in _DIFFERENCES if len({getattr(run, name) for run in samples}) > 1]
+    differ = [name for name in DIFFERENCES if len({getattr(run, name) for run in samples}) > 1]
     if len({run.commit for run in samples if run.commit}) < 2 and len(
         {_label(run, differ[:-1]) for run in samples}
     ) == len(samples):

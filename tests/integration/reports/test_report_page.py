@@ -123,6 +123,13 @@ class Tags(HTMLParser):
         (self.drawn if "text" in self._in else self.texts).append(data)
 
 
+def test_what_makes_a_setup_of_its_own_is_said_as_its_documentation_does(made: Path) -> None:
+    page = "".join(Tags((made / "report.html").read_text(encoding="utf-8")).texts)
+    (said,) = re.findall("never over runs that differ in (.+): each such setup", page)
+    documented = (Path(__file__).parents[3] / "docs" / "report.md").read_text(encoding="utf-8").replace("`", "")
+    assert f"several: {said.replace(' or ', ', ')}. No figure" in documented.replace("*", "")
+
+
 def test_markup_in_a_history_is_text_on_the_page_and_in_its_pictures(made: Path) -> None:
     text = (made / "report.html").read_text(encoding="utf-8")
     page = Tags(text)
