@@ -43,8 +43,9 @@ class RealGround:
         self._clock = RealClock(RunStart.now())
 
     def stub(self, number: int) -> StubBroker:
-        connector = KazooConnector(self.cluster.zookeeper.connect_string, timeout_ms=STUB_SESSION_MS)
-        return StubBroker(number, Place(self._clock, connector, SocketTransport()))
+        where = self.cluster.zookeeper.connect_string
+        connector = KazooConnector(where, timeout_ms=STUB_SESSION_MS)
+        return StubBroker(number, Place(where, self._clock, connector, SocketTransport()))
 
     def address_of(self, node: int) -> tuple[Transport, Address]:
         return self.cluster.route(str(node), str(node))
