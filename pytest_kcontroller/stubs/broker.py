@@ -4,7 +4,7 @@ the old one expired. It runs wherever a node runs, on sockets and in simulated t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
@@ -12,6 +12,7 @@ from pytest_kcontroller.broker.registration import register
 from pytest_kcontroller.errors import EnvironmentFailure, UsageError
 from pytest_kcontroller.model.cluster import UNKNOWN_EPOCH, Address, Broker, TopicPartition
 from pytest_kcontroller.runtime.ports import Clock, ConnectionClosedError, Listening, Stream, Transport
+from pytest_kcontroller.runtime.timeouts import within
 from pytest_kcontroller.stubs.answers import SERVED, Rule, Rules, answer
 from pytest_kcontroller.stubs.requests import ReceivedRequest
 from pytest_kcontroller.wire.client import RequestClient
@@ -32,7 +33,7 @@ from pytest_kcontroller.wire.messages import (
 )
 from pytest_kcontroller.wire.server import Service, serve
 from pytest_kcontroller.wire.topic_ids import ZERO_TOPIC_ID
-from pytest_kcontroller.zookeeper.session import SessionEvent, SessionState, ZkConnector
+from pytest_kcontroller.zookeeper.session import SessionEvent, SessionExpiredError, SessionState, ZkConnector, ZkError
 from pytest_kcontroller.zookeeper.store import Store
 from pytest_kcontroller.zookeeper.znodes import (
     BROKER_IDS,
@@ -43,6 +44,7 @@ from pytest_kcontroller.zookeeper.znodes import (
 )
 
 R = TypeVar("R", bound=Response)
+T = TypeVar("T")
 
 ANYWHERE = Address("127.0.0.1", 0)
 ANSWER_S = 30.0
@@ -66,10 +68,21 @@ class StubBroker:
     `requests` has all that it has received, oldest first; `metadata` the last that each partition was said to be by
     UpdateMetadata, that of a deleted topic too (with the leader -2), and `live_brokers` the last list of these; `replicas`
     the last LeaderAndIsr of each partition. `refused`: a sentence for each request that is not one of a controller's.
+    ZooKeeper, at `where`, has `start_limit_s` to give a session, and again to take the registration; None: for ever.
     """
 
-    def __init__(self, id: int, runtime: StubRuntime, *, address: Address = ANYWHERE, rack: str | None = None) -> None:
+    def __init__(
+        self,
+        id: int,
+        runtime: StubRuntime,
+        *,
+        address: Address = ANYWHERE,
+        rack: str | None = None,
+        where: str = "",
+        start_limit_s: float | None = None,
+    ) -> None:
         self.id, self.address, self.rack = id, address, rack
+        self._where, self._start_limit_s = where, start_limit_s
         self.epoch = UNKNOWN_EPOCH
         """The czxid of the last registration."""
         self.requests: list[ReceivedRequest] = []
@@ -92,7 +105,8 @@ class StubBroker:
         return self._store is not None and self._store.session.state in (SessionState.CONNECTED, SessionState.SUSPENDED)
 
     async def start(self) -> None:
-        """Listens and registers. Raises EnvironmentFailure: the port or the id is taken, by somebody who does not go."""
+        """Listens and registers. Raises EnvironmentFailure: the port or the id is taken, by somebody who does not go, or
+        ZooKeeper does not answer."""
         if self._listening is None:
             try:
                 self._listening = await self._runtime.transport.listen(self.address, self._serve)
@@ -101,6 +115,11 @@ class StubBroker:
             self.address = self._listening.address
         if not self.registered:
             await self._register(await self._new_session())
+
+    @property
+    def session_id(self) -> int | None:
+        """Of its session, alive or not; None: it is stopped."""
+        return None if self._store is None else self._store.session.session_id
 
     async def stop(self) -> None:
         """Closes session and connections, at once: what a broker does at its end. Idempotent."""
@@ -113,22 +132,53 @@ class StubBroker:
         self._release()
 
     async def bounce(self) -> None:
-        """Ends its session and registers again at once in a new one, so fast that a controller may see neither go."""
+        """Ends its session and registers again at once in a new one, so fast that a controller may see neither go. Raises as
+        `start`."""
         new, old = await self._new_session(), self._store
         if old is not None:
             await old.session.close()
         await self._register(new)
 
     async def _new_session(self) -> Store:
+        return await self._answered(self._open(), self._start_limit_s)
+
+    async def _open(self) -> Store:
         store = await Store.open(self._runtime.zookeeper, _ignore)
-        await store.ensure_paths([BROKER_IDS])
+        try:
+            await store.ensure_paths([BROKER_IDS])
+        except BaseException:
+            store.session.abandon()
+            raise
         return store
 
     async def _register(self, store: Store) -> None:
         self._store = store
         broker = Broker(id=self.id, address=self.address, rack=self.rack)
-        wait_us = 2 * store.session.timeout_ms * 1000
-        self.epoch = await register(store, store.session, broker, self._runtime.clock, wait_us=wait_us)
+        wait_s = 2 * store.session.timeout_ms / 1000
+        limit_s = None if self._start_limit_s is None else wait_s + self._start_limit_s
+        made = register(store, store.session, broker, self._runtime.clock, wait_us=round(wait_s * 1e6))
+        try:
+            self.epoch = await self._answered(made, limit_s)
+        except BaseException:
+            self._store = None  # a session without a registration is none
+            store.session.abandon()
+            raise
+
+    async def _answered(self, work: Awaitable[T], limit_s: float | None) -> T:
+        """What is asked of ZooKeeper. Raises EnvironmentFailure: there is no answer in time, or the session has ended."""
+        try:
+            async with within(limit_s):
+                return await work
+        except TimeoutError:
+            what = f"ZooKeeper has not answered stub broker {self.id} within {limit_s:g} s"
+            hint = "does one run there, and is it neither paused nor cut off?"
+            raise EnvironmentFailure(what, where=self._where, hint=hint) from None
+        except SessionExpiredError:
+            what = f"the session of stub broker {self.id} has ended"
+            raise EnvironmentFailure(what, where=self._where, hint="start() gives it a new one") from None
+        except ZkError as refused:
+            what = f"ZooKeeper does not do what stub broker {self.id} asks: {refused}"
+            raise EnvironmentFailure(what, where=self._where) from None
 
     # --- what it receives
 
@@ -270,12 +320,14 @@ class StubBroker:
                 self.replicas[tp] = replace(self.replicas[tp], isr=answered.isr, partition_epoch=epoch)
 
     async def ask(self, request: Request[R], version: int | None = None, timeout_s: float = ANSWER_S) -> R:
-        """Sends any request to the controller that ZooKeeper names. Raises EnvironmentFailure."""
-        client = RequestClient(
-            self._runtime.transport, await self._controller_address(), client_id=f"stub-broker-{self.id}"
-        )
+        """Sends any request to the controller that ZooKeeper names. Raises EnvironmentFailure: there is none, or no answer
+        within `timeout_s`, of ZooKeeper or of the controller."""
+        clock = self._runtime.clock
+        deadline_us = clock.now_us() + round(timeout_s * 1e6)
+        address = await self._answered(self._controller_address(), timeout_s)
+        client = RequestClient(self._runtime.transport, address, client_id=f"stub-broker-{self.id}")
         try:
-            return await client.request(request, version=version, timeout_us=round(timeout_s * 1e6))
+            return await client.request(request, version=version, timeout_us=max(0, deadline_us - clock.now_us()))
         except ConnectionClosedError as gone:
             raise EnvironmentFailure(f"stub broker {self.id} has no answer of the controller: {gone}") from None
         finally:

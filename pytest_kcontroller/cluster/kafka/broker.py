@@ -17,13 +17,16 @@ from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.embedded import TERMINATED
 from pytest_kcontroller.errors import EnvironmentFailure, StartError, UsageError
 from pytest_kcontroller.model.cluster import Broker
+from pytest_kcontroller.runtime.timeouts import within
 from pytest_kcontroller.zookeeper.kazoo_session import KazooConnector
-from pytest_kcontroller.zookeeper.session import Exists, GetData, Node, NoNodeError, SessionEvent, Stat, ZkError
+from pytest_kcontroller.zookeeper.session import Exists, GetData, Node, SessionEvent, Stat, ZkError, ZkSession
 from pytest_kcontroller.zookeeper.znodes import broker_path, decode_broker
 
 START_S = 60.0
 """One alone is registered 2 to 3 s after its start; a busy machine takes longer."""
 STOP_S = 15.0
+ANSWER_S = 5.0
+"""For one question to ZooKeeper, which may be paused."""
 POLL_S = 0.05
 SESSION_MS = 10_000
 
@@ -150,13 +153,12 @@ class KafkaBroker:
         """Returns when it is registered in ZooKeeper, and has started. A registration that a killed predecessor has left is
         waited for first: a broker that finds one gives up.
 
-        Raises UsageError: it runs; StartError: with the last lines of its log.
+        Raises UsageError: it runs; EnvironmentFailure: there is no ZooKeeper; StartError: with the last lines of its log.
         """
         if self.running:
             raise UsageError(f"{self.name} runs already", hint="stop it first")
         self.settings.write()
-        session = KazooConnector(self.settings.zookeeper, timeout_ms=SESSION_MS, makes_chroot=True)
-        zookeeper = await session.open(_ignore)
+        zookeeper = await self._session()
         try:
             path = broker_path(self.id)
             patience = Patience(scaled(START_S), None)
@@ -187,6 +189,20 @@ class KafkaBroker:
         finally:
             await zookeeper.close()
 
+    async def _session(self) -> ZkSession:
+        """Raises EnvironmentFailure."""
+        limit_s = scaled(START_S)
+        connector = KazooConnector(self.settings.zookeeper, timeout_ms=SESSION_MS, makes_chroot=True)
+        try:
+            async with within(limit_s):
+                return await connector.open(_ignore)
+        except TimeoutError:
+            raise EnvironmentFailure(
+                f"{self.name} cannot start: ZooKeeper has given no session within {limit_s:g} s",
+                where=self.settings.zookeeper,
+                hint="does one run there, and is it neither paused nor cut off?",
+            ) from None
+
     def _not_started(self, phase: str, patience: Patience) -> StartError:
         command = shlex.join(self.settings.command)
         return StartError(self.name, phase=phase, seconds=patience.seconds, log=self.log, command=command)
@@ -213,10 +229,9 @@ class KafkaBroker:
 async def _seen(answer: asyncio.Future[object]) -> object:
     """None: there is no such znode, or the server could not be asked."""
     try:
-        return await answer
-    except NoNodeError:
-        return None
-    except ZkError:
+        async with within(scaled(ANSWER_S)):
+            return await answer
+    except (ZkError, TimeoutError):
         return None
 
 

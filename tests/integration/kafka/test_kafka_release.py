@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import psutil
 import pytest
 
 from pytest_kcontroller import KafkaReleases, TestZooKeeper
+from pytest_kcontroller.cluster.kafka import broker
 from pytest_kcontroller.cluster.timing import VARIABLE, scaled
 from pytest_kcontroller.errors import EnvironmentFailure, StartError
 
@@ -29,6 +31,21 @@ def test_what_does_not_work_is_shown_in_kafkas_own_words(
         StartError, match=r"(?s)Kafka 3.9.1, broker 2 did not start: it ended.*last lines.*Not a number"
     ):
         release.start_broker(zookeeper, id=2, config={"log.retention.ms": "never"})
+
+
+def test_no_zookeeper_there_is_said(kafka_release: KafkaReleases, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(broker, "START_S", 0.5)
+    with pytest.raises(EnvironmentFailure, match=r"127\.0\.0\.1:1: Kafka 3.9.1, broker 0 cannot start: .* no session"):
+        kafka_release(RELEASE).start_broker("127.0.0.1:1")
+
+
+def test_a_question_that_zookeeper_does_not_answer_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(broker, "ANSWER_S", 0.01)
+
+    async def asked() -> object:
+        return await broker._seen(asyncio.get_running_loop().create_future())
+
+    assert asyncio.run(asked()) is None
 
 
 def test_the_second_broker_maps_the_classes_of_the_first(
