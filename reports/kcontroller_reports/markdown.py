@@ -12,7 +12,7 @@ from pathlib import Path
 from kcontroller_reports.block import RECOVERY_ENDS, Block, FailureLines, RecoveryLine
 from kcontroller_reports.summary import OUTCOMES, Invariant, Run, Setup, Summary
 from kcontroller_reports.tables import PARTS
-from kcontroller_reports.words import seconds
+from kcontroller_reports.words import as_sentence, seconds
 from pytest_kcontroller.model.text import printable
 
 #: What GitHub takes for one step.
@@ -29,7 +29,7 @@ def report_md(summary: Summary, block: Block, limit: int = LIMIT) -> str:
     writer.add(_head(block))
     writer.part("failures", "## Failures\n\n", (_failure(failure) for failure in block.failures))
     if any(lines.rows for lines in block.recovery):
-        writer.add(f"## Recovery\n\n{RECOVERY_ENDS[0].upper()}{RECOVERY_ENDS[1:]}.\n")
+        writer.add(f"## Recovery\n\n{as_sentence(RECOVERY_ENDS)}.\n")
     for lines in block.recovery:
         head = _of(lines.setup) + _row(_RECOVERY) + _RECOVERY_LINE
         writer.part("kinds of fault", head, (_recovery(row) for row in lines.rows))

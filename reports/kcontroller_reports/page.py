@@ -22,7 +22,7 @@ from kcontroller_reports.plots import nearest_rank, recovery_svg
 from kcontroller_reports.stories import SHOWN_FAILING_RUNS, make_stories
 from kcontroller_reports.summary import DIFFERENCES, OUTCOMES, FaultKind, FaultTrouble, Invariant, Run, Setup, Summary
 from kcontroller_reports.tables import PARTS, VERDICTS
-from kcontroller_reports.words import counted, milliseconds, moment, seconds, short
+from kcontroller_reports.words import as_sentence, counted, milliseconds, moment, seconds, short
 from pytest_kcontroller.model.text import printable
 
 #: More rows make a page that nobody reads and a phone cannot open; the tables have all.
@@ -66,6 +66,7 @@ def page_html(summary: Summary, block: Block) -> str:
         keep_trailing_newline=True,
     )
     environment.filters |= {"seconds": seconds, "ms": milliseconds, "moment": moment, "svg": Markup, "short": short}
+    environment.filters["sentence"] = as_sentence
     return environment.get_template("report.html.j2").render(
         title=f"{block.title}: " + ", ".join(text for _, text in block.verdicts),
         block=block,

@@ -45,5 +45,10 @@ def moment(us: int | None) -> str:
     return "" if us is None else f"{us / 1_000_000:.3f} s"
 
 
+def as_sentence(text: str) -> str:
+    """Its first letter is a capital one; names in it stay as they are."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"

@@ -329,6 +329,13 @@ def test_skipped_faults_are_one_line_and_no_failure() -> None:
     assert "skipped: no node" not in page
 
 
+def test_names_of_faults_keep_their_capital_letters() -> None:
+    """As a plugin has given them."""
+    idle = Recovery("process", "MyFault", 0, 0, 3, None, None, None, None, ())
+    told = summary(recovery=(idle,))
+    assert "Nothing to recover after: MyFault (3)." in page_html(told, make_block(told))
+
+
 def test_remarks_are_said_by_every_form_of_the_report() -> None:
     odd = "runs/x/history/node-1.jsonl:3: is no history event"
     told = summary(remarks=(odd,))
