@@ -19,11 +19,11 @@ from kcontroller_chaos.play.runner import run_once
 from pytest_kcontroller.cli._colour import paint
 from pytest_kcontroller.cli._output import Document, document, of_run
 from pytest_kcontroller.cli._playing import CLEAR, duration
-from pytest_kcontroller.cli._results import Planned, Played, arguments, run_line, verdict_of, why, without_numbers
+from pytest_kcontroller.cli._results import Planned, Played, arguments, run_line, verdict_of, why
 from pytest_kcontroller.cli._signals import run_until_terminated
 from pytest_kcontroller.cli._workers import encoded, endless, play_batches, raise_failure
 from pytest_kcontroller.errors import KControllerError
-from pytest_kcontroller.model.text import printable_lines
+from pytest_kcontroller.model.text import printable_lines, without_numbers
 from pytest_kcontroller.plugin.manager import load_plugins, typed
 from pytest_kcontroller.runtime.nursery import Nursery
 from pytest_kcontroller.runtime.real import RealClock, RunStart

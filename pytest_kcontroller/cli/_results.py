@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kcontroller_chaos import backends
 from kcontroller_chaos.checking import NEVER_EXERCISED
 from kcontroller_chaos.judge.outcome import counted_as
-from pytest_kcontroller.model.text import in_words, printable_lines
+from pytest_kcontroller.model.text import in_words, printable_lines, without_numbers
 from pytest_kcontroller.plugin.manager import typed
 
 if TYPE_CHECKING:
@@ -160,21 +159,17 @@ def never_exercised(details: Mapping[str, Any]) -> list[str]:
 # --- many runs --------------------------------------------------------------------------------------------------------
 
 
-def without_numbers(text: str) -> str:
-    """What equal failures of different seeds have in common."""
-    return re.sub(r"0x[0-9a-f]+|\d+(\.\d+)?", "#", text)
-
-
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why a run did not hold. Runs with the same `key` failed equally: only numbers differ."""
+    """Why a run did not hold. Runs with the same `key` failed equally: only numbers of a reason differ. What is violated
+    are names, with the paths of znodes in some: of those every letter counts."""
 
     verdict: str
     text: str
 
     @property
     def key(self) -> tuple[str, str]:
-        return self.verdict, without_numbers(self.text)
+        return self.verdict, self.text if self.verdict == "violated" else without_numbers(self.text)
 
     @classmethod
     def of(cls, result: RunResult) -> Cause | None:

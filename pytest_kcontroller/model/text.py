@@ -7,6 +7,7 @@ cannot even say what they are. All of it goes through here before it is written 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -32,6 +33,15 @@ def _code(char: str) -> str:
 def printable_lines(text: str) -> str:
     """The same of a text of ours that holds texts of others: its own lines stay lines, tabs (stack traces) are spaces."""
     return "\n".join(printable(line.expandtabs(4), 10 * LONGEST) for line in text.split("\n"))
+
+
+#: Ids, times and counts, as Python and Spark (Java) both understand it.
+NUMBER = r"0x[0-9a-f]+|[0-9]+([.][0-9]+)?"
+
+
+def without_numbers(text: str) -> str:
+    """What equal failures of different seeds have in common."""
+    return re.sub(NUMBER, "#", text)
 
 
 def shown(value: object, how: Callable[[object], str] = repr) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as F
 
-from kcontroller_reports.figures import fault_name
+from kcontroller_reports.figures import fault_name, without_numbers
 from kcontroller_reports.tables import PARTS, VERDICTS, Tables
 
 
@@ -67,7 +67,8 @@ def failures(tables: Tables) -> tuple[Failure, ...]:
 
 def failure_rows(tables: Tables) -> DataFrame:
     """One row per setup, verdict and cause: how many runs, and as the example the first one, of those whose files are whole
-    if there is one. Unfinished runs are no failure. Numbers in a reason (ids, times) make no cause of its own.
+    if there is one. Unfinished runs are no failure. Numbers in a reason (ids, times) make no cause of its own; the name of
+    an invariant is one as it stands: it may have the path of a znode in it.
     """
     said = F.coalesce("first.invariant", "detail")
     cause = F.when(F.col("verdict") == "violated", said).otherwise(F.coalesce("damage", "detail"))
@@ -83,7 +84,7 @@ def failure_rows(tables: Tables) -> DataFrame:
         .withColumn("cause", F.coalesce(cause, F.lit("the run does not say why")))
         .select("*", *(F.col(f"first.{name}").alias(name) for name in _SHOWN))
         .withColumn("parts", F.struct(*[F.col(name) for name in PARTS]))
-        .groupBy("setup", "verdict", F.regexp_replace("cause", "[0-9]+", "#").alias("alike"))
+        .groupBy("setup", "verdict", F.coalesce("first.invariant", without_numbers(F.col("cause"))).alias("alike"))
         .agg(
             F.count_distinct("directory").alias("runs"),
             F.count_distinct(F.when(F.col("known").isNotNull() | _known("first.known"), F.col("directory"))).alias(

@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from kcontroller_reports.words import SKIPPED
+from pytest_kcontroller.model.text import NUMBER
 
 #: From how many values on a percentile says something; below, only the largest value is shown, with n.
 NEEDED_FOR_P50, NEEDED_FOR_P95, NEEDED_FOR_P99 = 3, 20, 100
@@ -15,6 +16,11 @@ _PERCENTILES = (("p50", 0.5), ("p95", 0.95), ("p99", 0.99))
 def fault_name() -> Column:
     """Its kind and mode."""
     return F.concat_ws(":", "kind", "mode")
+
+
+def without_numbers(text: Column) -> Column:
+    """What equal failures of different seeds have in common, as the terminal sees it."""
+    return F.regexp_replace(text, NUMBER, "#")
 
 
 def recovery_rows(faults: DataFrame) -> DataFrame:
@@ -77,13 +83,15 @@ def fault_kind_rows(faults: DataFrame) -> DataFrame:
 
 
 def fault_trouble_rows(faults: DataFrame) -> DataFrame:
-    """One row per setup, kind and reason of failing; one that was skipped has not failed."""
+    """One row per setup, kind and reason of failing, as its first run says it; one that was skipped has not failed."""
     why = F.when(F.col("why") != "", F.col("why"))
+    reason = F.coalesce(why, F.col("status"))
     failed = why.isNotNull() | F.coalesce(F.col("status").startswith("not-"), F.lit(False))
     return (
         faults.where(failed & (F.coalesce("status", F.lit("")) != SKIPPED))
-        .groupBy("setup", fault_name().alias("fault"), F.coalesce(why, F.col("status")).alias("why"))
-        .agg(F.count("*").alias("n"), F.min("directory").alias("directory"))
+        .groupBy("setup", fault_name().alias("fault"), without_numbers(reason).alias("alike"))
+        .agg(F.count("*").alias("n"), F.min(F.struct("directory", reason.alias("why"))).alias("first"))
+        .select("setup", "fault", "first.why", "n", "first.directory")
     )
 
 

@@ -301,6 +301,30 @@ def test_faults_are_counted_by_step_and_the_failed_ones_by_reason(spark: SparkSe
     assert summary.fault_troubles == (FaultTrouble(setup, "kill", "not-observed: no evidence within 5 s", 2, first),)
 
 
+def test_equal_failures_are_one_whatever_numbers_are_in_them(spark: SparkSession, tmp_path: Path) -> None:
+    """Ids in hexadecimal digits are numbers too; names of invariants are none."""
+    for seed in (1, 2):
+        given_up = f"the host was overloaded: ZooKeeper gave up 0x1{seed}a{'bf'[seed - 1]}00 in {seed}.5 s"
+        parts = {"observed": {"verdict": "environment", "detail": given_up}}
+        folder = MadeRun(tmp_path / "runs", seed, "busy", "environment", parts=parts).write()
+        value = json.loads((folder / "verdicts.json").read_text())
+        value["faults"][0]["why"] = f"the session 0x{'c' * seed}9d{seed} did not outlive its connection"
+        (folder / "verdicts.json").write_text(json.dumps(value))
+        owned = invariant(f"one_owner(/shard-{seed}/leader)", "safety", "violated")
+        MadeRun(tmp_path / "runs", seed + 2, "shards", "violated", recovery=(), invariants=(owned,)).write()
+
+    summary = report(spark, tmp_path / "out", tmp_path / "runs").summary
+
+    assert [(failure.cause, failure.runs) for failure in summary.failures] == [
+        ("one_owner(/shard-1/leader)", 1),
+        ("one_owner(/shard-2/leader)", 1),
+        ("observed: the host was overloaded: ZooKeeper gave up 0x11ab00 in 1.5 s", 2),
+    ]
+    assert [(trouble.why, trouble.n, trouble.directory) for trouble in summary.fault_troubles] == [
+        ("the session 0xc9d1 did not outlive its connection", 2, str(tmp_path / "runs/busy/seed-1"))
+    ]
+
+
 # --- the same input gives the same bytes ------------------------------------------------------------------------------
 
 

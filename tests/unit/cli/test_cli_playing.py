@@ -197,6 +197,13 @@ def test_equal_failures_are_told_together_and_the_seeds_named(campaign: Campaign
     assert [seeds for _, seeds in failing(played).values()] == [[1, 2, 4, 5, 6]]
 
 
+def test_invariants_whose_names_differ_in_a_number_are_two_failures(campaign: Campaign) -> None:
+    names = [f"one_owner(/shard-{n}/leader)" for n in (1, 2)]
+    results = [result("violated", invariants=[failed(name, "two owners")]) for name in names]
+    played = [(Planned(campaign, seed), one) for seed, one in enumerate(results, start=1)]
+    assert in_common(played) == [f"violated in 1 of 2 runs: {name}" for name in names]
+
+
 def test_what_no_run_has_tested_is_said(campaign: Campaign) -> None:
     entries = [{"name": name, "kind": "safety", "verdict": "never exercised", "checks": 0} for name in ("a", "b")]
     results = [result("held", invariants=entries), result("held", invariants=[{**entries[0]}, failed("b", "x")])]
