@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from pathlib import PurePath
 from xml.etree import ElementTree
@@ -19,14 +20,31 @@ _ATTRIBUTES = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 
 def junit_xml(summary: Summary) -> bytes:
     """The file: a suite per campaign. What XML cannot hold (control characters) is shown in its stead."""
+    labels = {setup.name: setup.label for setup in summary.setups}
     root = ElementTree.Element("testsuites", {"name": "kcontroller", **_totals(summary.runs)})
     for campaign, runs in groupby(summary.runs, key=lambda run: run.campaign):
         several = list(runs)
         suite = ElementTree.SubElement(root, "testsuite", {"name": printable(campaign), **_totals(several)})
-        for run in several:
-            _case(suite, run)
+        for run, name in zip(several, _names(several, labels), strict=True):
+            _case(suite, run, name)
     ElementTree.indent(root)
     return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
+
+
+def _names(runs: Sequence[Run], labels: Mapping[str, str]) -> list[str]:
+    """Of the test cases of one campaign, each another: CI servers keep one of those with equal names. A seed that ran more
+    than once is told with its setup, and if that says too little with its run, and where that lies."""
+    names = [run.run if run.seed is None else f"seed-{run.seed}" for run in runs]
+    more: tuple[Callable[[Run], str], ...] = (
+        lambda run: labels[run.setup],
+        lambda run: run.run,
+        lambda run: run.directory,
+    )
+    for say in more:
+        times = Counter(names)
+        told = [(name, say(run)) for name, run in zip(names, runs, strict=True)]
+        names = [f"{name} ({word})" if times[name] > 1 and word else name for name, word in told]
+    return names
 
 
 def _totals(runs: Sequence[Run]) -> dict[str, str]:
@@ -42,9 +60,9 @@ def _seconds(runs: Sequence[Run]) -> str:
     return f"{sum(run.duration_us or 0 for run in runs) / 1e6:.3f}"
 
 
-def _case(suite: ElementTree.Element, run: Run) -> None:
-    name = printable(run.run) if run.seed is None else f"seed-{run.seed}"
-    case = ElementTree.SubElement(suite, "testcase", classname=printable(run.campaign), name=name, time=_seconds([run]))
+def _case(suite: ElementTree.Element, run: Run, name: str) -> None:
+    of, took = printable(run.campaign), _seconds([run])
+    case = ElementTree.SubElement(suite, "testcase", classname=of, name=printable(name), time=took)
     properties = ElementTree.SubElement(case, "properties")
     values = {
         "kc.seed": "" if run.seed is None else str(run.seed),

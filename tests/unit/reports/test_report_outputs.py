@@ -203,6 +203,23 @@ def test_junit_says_violated_environment_and_unknown_differently() -> None:
     }  # fmt: skip
 
 
+def test_no_two_test_cases_of_junit_have_one_name() -> None:
+    """CI servers keep one of them: a violated run must not vanish behind one that held."""
+    again = replace(RUN, run="r2", directory="runs/smoke/r2", verdict="violated")
+    elsewhere = replace(again, directory="other/smoke/r2")
+    simulated = replace(RUN, run="s", directory="runs/smoke/s", setup="sim", backend="sim")
+    once = replace(RUN, seed=2, run="r3", directory="runs/smoke/r3")
+    runs = (RUN, again, elsewhere, simulated, once)
+    cases = ElementTree.fromstring(junit_xml(summary(runs))).iter("testcase")
+    assert [case.get("name") for case in cases] == [
+        "seed-1 (process) (r)",
+        "seed-1 (process) (r2) (runs/smoke/r2)",
+        "seed-1 (process) (r2) (other/smoke/r2)",
+        "seed-1 (sim)",
+        "seed-2",
+    ]
+
+
 @pytest.mark.parametrize(
     ("content", "why"),
     [
