@@ -34,6 +34,7 @@ _FACTS = (
     ("backend", "backend"), ("ZooKeeper", "zookeeper"), ("kcontroller", "kcontroller"), ("Python", "python"),
     ("Java", "java"), ("system", "system"), ("CPUs", "cpus"), ("commit", "commit"), ("selectors", "selectors"),
     ("assignment", "assignment"), ("Kafka", "kafka_release"), ("kafka_compat", "kafka_compat"),
+    ("program", "program"), ("plugins", "plugins"),
     ("mutant", "mutant"), ("without the fault", "noop_fault"),
 )  # fmt: skip
 

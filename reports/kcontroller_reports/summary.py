@@ -1,7 +1,7 @@
 """What a report says, as one value: computed once by Spark, drawn twice (terminal and page).
 
 Times are microseconds. A recovery without an end is infinite, so that it is the largest instead of missing. No figure is
-over more than one setup (backend, mutant, selectors, commit ...): each row says whose it is.
+over more than one setup (backend, mutant, plugins, commit ...): each row says whose it is.
 """
 
 from __future__ import annotations
@@ -57,6 +57,8 @@ class Run:
     assignment: str | None
     kafka_release: str | None  # the release of Kafka's brokers, where the nodes are some
     kafka_compat: str | None  # the bugs of Kafka's that nodes of ours have
+    program: str | None  # what `[system]` starts, where the nodes are programs of a user's
+    plugins: str | None  # those that are not ours, with their versions
     campaign_file: str | None
     mutant: str | None
     noop_fault: str | None
@@ -217,24 +219,30 @@ class Summary:
 
 DIFFERENCES = {
     "backend": "backend",
+    "zookeeper": "ZooKeeper",
     "kafka_release": "release of Kafka's brokers",
     "kafka_compat": "kafka_compat",
     "mutant": "mutant",
     "noop_fault": "fault left out",
     "selectors": "selectors",
     "assignment": "assignment",
+    "program": "program of [system]",
+    "plugins": "plugins that are not ours",
     "commit": "commit",
 }
 """What makes a setup of its own, and the words for it."""
 _SAID = {
+    "zookeeper": "ZooKeeper ",
     "kafka_release": "Kafka ",
     "kafka_compat": "kafka_compat ",
     "mutant": "mutant ",
     "noop_fault": "without the fault ",
     "selectors": "selectors ",
     "assignment": "assignment ",
+    "program": "program ",
+    "plugins": "plugins ",
+    "commit": "commit ",
 }
-_SAID |= {"commit": "commit "}
 
 
 def setups(runs: Sequence[Run]) -> tuple[Setup, ...]:
@@ -244,6 +252,8 @@ def setups(runs: Sequence[Run]) -> tuple[Setup, ...]:
         groups.setdefault(run.setup, []).append(run)
     samples = [group[0] for group in groups.values()]
     differ = [name for name in DIFFERENCES if len({getattr(run, name) for run in samples}) > 1]
+    if len({(run.backend, run.zookeeper) for run in samples}) == len({run.backend for run in samples}):
+        differ = [name for name in differ if name != "zookeeper"]  # each backend has its own: its name says enough
     if len({run.commit for run in samples if run.commit}) < 2 and len(
         {_label(run, differ[:-1]) for run in samples}
     ) == len(samples):
@@ -298,8 +308,8 @@ def run_rows(runs: DataFrame) -> DataFrame:
         "notes", "unfinished", "known",
         F.coalesce("damage", "detail").alias("reason"),
         F.coalesce("overloaded", F.lit(0)).alias("overloaded"), "backend", "zookeeper", "kcontroller", "python", "java",
-        "cpus", "system", "selectors", "assignment", "kafka_release", "kafka_compat", "campaign_file", "mutant",
-        "noop_fault", "commit", "started", "ended", "duration_us",
+        "cpus", "system", "selectors", "assignment", "kafka_release", "kafka_compat", "program", "plugins",
+        "campaign_file", "mutant", "noop_fault", "commit", "started", "ended", "duration_us",
     )  # fmt: skip
 
 

@@ -114,12 +114,15 @@ def setup() -> Column:
     return F.concat_ws(
         " · ",
         F.col("info.backend"),
+        said("ZooKeeper ", _zookeeper()),
         said("Kafka ", _release()),
         said("kafka_compat ", _compat()),
         said("mutant ", F.col("info.mutant")),
         said("without the fault ", F.col("info.noop_fault")),
         said("selectors ", _pairs("info.selectors")),
         said("assignment ", _assignment()),
+        said("program ", _program()),
+        said("plugins ", _pairs("info.plugin_versions")),
         said("commit ", F.substring("info.commit", 1, 10)),
     )
 
@@ -127,6 +130,17 @@ def setup() -> Column:
 def _assignment() -> Column:
     """Of a run whose nodes are brokers: programs of a user's have no replicas to place."""
     return F.when(F.col("info.system").isNull(), F.col("info.assignment"))
+
+
+def _program() -> Column:
+    """Of the user's: its image, if it has one, and what is started. The directory is another one on each machine."""
+    words = F.concat_ws(" ", "info.system.image", "info.system.command")
+    return F.when(F.col("info.system").isNotNull(), words)
+
+
+def _zookeeper() -> Column:
+    """Its version, or the name of its image."""
+    return F.col("info.versions.zookeeper")
 
 
 def _release() -> Column:
@@ -207,7 +221,8 @@ def run_table(rows: DataFrame) -> DataFrame:
             "known": F.when(F.size("answer.expected") > 0, F.concat_ws("; ", "answer.expected")),
             "detail": F.when(detail != "", detail),
             "overloaded": F.coalesce(F.size("answer.overloaded"), F.lit(0)),
-            **{name: F.col("info.versions")[name] for name in ("zookeeper", "kcontroller", "python", "java")},
+            "zookeeper": _zookeeper(),
+            **{name: F.col("info.versions")[name] for name in ("kcontroller", "python", "java")},
             **{name: F.col("info.host")[name] for name in ("cpus", "system")},
             "selectors": _pairs("info.selectors"),
             "campaign_file": F.col("info.campaign.file"),
@@ -220,6 +235,8 @@ def run_table(rows: DataFrame) -> DataFrame:
             "assignment": _assignment(),
             "kafka_release": _release(),
             "kafka_compat": _compat(),
+            "program": _program(),
+            "plugins": _pairs("info.plugin_versions"),
         }
     ).transform(_as(schemas.RUNS))
 

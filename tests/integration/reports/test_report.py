@@ -216,8 +216,8 @@ def test_tables_hold_every_row_with_its_values(spark: SparkSession, golden_repor
         "elections.parquet", "faults.parquet", "invariants.parquet", "runs.parquet",
     ]  # fmt: skip
     assert rows("runs", "setup")[0] == (
-        'process · selectors offline={"name":"rack-sticky","weight":0.3}, preferred=preferred · assignment striped'
-        " · commit 4f2a91c0ff",
+        'process · ZooKeeper 3.9.3 · selectors offline={"name":"rack-sticky","weight":0.3}, preferred=preferred'
+        " · assignment striped · commit 4f2a91c0ff",
     )
     assert rows("runs", "unfinished") == [(False,), (False,), (False,), (True,), (False,)]
     assert rows("runs", "campaign", "seed", "run", "verdict", "healed", "mutant", "duration_us") == [
@@ -483,6 +483,39 @@ def test_figures_of_two_releases_of_kafka_are_never_one_figure(spark: SparkSessi
         ("process", 2),
     ]
     assert {"Kafka 2.8.2, 3.9.1", "kafka_compat KAFKA-1, KAFKA-2 in 1 run"} <= {*made.block.header}
+
+
+def test_figures_of_two_plugins_programs_or_zookeepers_are_never_one_figure(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The program's directory is another one on each machine, and no difference."""
+    image = {"command": ["./it", "{zk}"], "image": "it:1", "directory": "/srv"}
+    facts: list[dict[str, Any]] = [
+        {},
+        {"plugin_versions": {}, "zookeeper_image": None, "system": None},
+        {"plugin_versions": {"mine": "sha256:4f2a", "acme": "acme-plugins 1.2"}},
+        {"plugin_versions": {"mine": "sha256:99c0", "acme": "acme-plugins 1.2"}},
+        {"versions": {"zookeeper": "zookeeper:3.8"}, "zookeeper_image": "zookeeper:3.8"},
+        {"assignment": None, "system": image},
+        {"assignment": None, "system": {**image, "directory": "/other"}},
+        {"assignment": None, "system": {**image, "image": "it:2"}},
+        {"backend": "sim", "versions": {"zookeeper": "simulated"}},
+    ]
+    for seed, more in enumerate(facts):
+        MadeRun(tmp_path / "runs", seed, more=more).write()
+    made = report(spark, tmp_path / "out", tmp_path / "runs")
+    labels = {setup.name: setup.label for setup in made.summary.setups}
+    at = "process · ZooKeeper 3.9.3"
+    ours = f"{at} · assignment striped"
+    assert sorted((labels[row.setup], row.n) for row in made.summary.recovery) == [
+        (ours, 2),
+        (f"{ours} · plugins acme=acme-plugins 1.2, mine=sha256:4f2a", 1),
+        (f"{ours} · plugins acme=acme-plugins 1.2, mine=sha256:99c0", 1),
+        (f"{at} · program it:1 ./it {{zk}}", 2),
+        (f"{at} · program it:2 ./it {{zk}}", 1),
+        ("process · ZooKeeper zookeeper:3.8 · assignment striped", 1),
+        ("sim · ZooKeeper simulated · assignment striped", 1),
+    ]
 
 
 def test_damaged_runs_are_counted_and_named(spark: SparkSession, tmp_path: Path) -> None:

@@ -30,8 +30,8 @@ RUN = Run(
     campaign="smoke", seed=1, run="r", directory="runs/smoke/r", setup="process", verdict="held", parts=HELD,
     judged={}, notes=None, unfinished=False, known=None, reason=None, overloaded=0,
     backend="process", zookeeper="3.9", kcontroller="0.1", python="3.11", java="17", cpus="4", system="Linux x86_64",
-    selectors=None, assignment="striped", kafka_release=None, kafka_compat=None, campaign_file="smoke.toml", mutant=None,
-    noop_fault=None, commit="4f2a91c",
+    selectors=None, assignment="striped", kafka_release=None, kafka_compat=None, program=None, plugins=None,
+    campaign_file="smoke.toml", mutant=None, noop_fault=None, commit="4f2a91c",
     started="2026-01-02T03:04:05.000Z", ended="2026-01-02T03:04:10.000Z", duration_us=5_000_000,
 )  # fmt: skip
 FAILURE = Failure(
