@@ -115,10 +115,10 @@ def _place(raised: BaseException) -> str:
 
 
 def _answer(choice: LeaderChoice | object | None) -> Any:
-    """None: nobody. What is no LeaderChoice is shown as it prints itself."""
+    """None: nobody. What is no LeaderChoice, or names no brokers, is shown as it prints itself."""
     from pytest_kcontroller.model.election import LeaderChoice
 
-    if not isinstance(choice, LeaderChoice):
+    if not isinstance(choice, LeaderChoice) or not choice.names_brokers:
         return None if choice is None else repr(choice)
     recipients = None if choice.recipients is None else list(choice.recipients)
     return {"leader": choice.leader, "isr": list(choice.isr), "recipients": recipients}

@@ -8,6 +8,7 @@ from enum import StrEnum
 from itertools import islice
 
 from pytest_kcontroller.errors import UsageError
+from pytest_kcontroller.model.cluster import are_broker_ids
 
 MOST_LISTED = 10
 
@@ -41,7 +42,7 @@ def rejection(answer: object, request: AssignmentRequest) -> str | None:
     brokers = [broker.id for broker in request.brokers]
     for partition in wanted:
         replicas = answer[partition]
-        if not isinstance(replicas, list | tuple) or not all(type(one) is int for one in replicas):
+        if not are_broker_ids(replicas):
             return f"the replicas of partition {partition} are {replicas!r}, not a tuple of broker ids"
         if len(replicas) != request.replication_factor:
             return f"partition {partition} has {len(replicas)} replicas, not {request.replication_factor}"

@@ -150,6 +150,14 @@ class LeaderAndIsr:
         )
 
 
+def are_broker_ids(ids: object) -> bool:
+    """Whether a plugin has named brokers by their ids, in an order, which a set has not, and so that it can be read twice.
+
+    True is no id: it equals 1 wherever something is looked up, and is written in another way.
+    """
+    return isinstance(ids, list | tuple) and all(type(one) is int for one in ids)
+
+
 def next_epoch(epoch: int) -> int:
     """Of a leader or a controller. Kafka's epochs are Ints of Scala: the one after 2147483647 is -2147483648, which whoever
     knows the one before takes for an old one."""

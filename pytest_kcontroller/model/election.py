@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from types import MappingProxyType
 
-from pytest_kcontroller.model.cluster import Assignment
+from pytest_kcontroller.model.cluster import Assignment, are_broker_ids
 
 
 class ElectionReason(StrEnum):
@@ -113,11 +113,28 @@ class PartitionView:
 
 @dataclass(frozen=True, slots=True)
 class LeaderChoice:
-    """A selector's answer. `recipients` are the brokers to be told; None: the rule of the reason (`told`)."""
+    """A selector's answer. `recipients` are the brokers to be told; None: the rule of the reason (`told`).
+
+    Lists are taken for tuples.
+    """
 
     leader: int
     isr: tuple[int, ...]
     recipients: tuple[int, ...] | None = None
+
+    @property
+    def names_brokers(self) -> bool:
+        """By their ids: a plugin may give anything."""
+        if type(self.leader) is not int or not are_broker_ids(self.isr):
+            return False
+        return self.recipients is None or are_broker_ids(self.recipients)
+
+    def of_tuples(self) -> LeaderChoice:
+        """The same, now that it is known to name brokers: a list is the selector's, which may use it for its next answer."""
+        recipients = self.recipients
+        if isinstance(self.isr, tuple) and (recipients is None or isinstance(recipients, tuple)):
+            return self
+        return LeaderChoice(self.leader, tuple(self.isr), None if recipients is None else tuple(recipients))
 
 
 def told(assignment: Assignment, brokers: BrokerTable, reason: ElectionReason) -> tuple[int, ...]:

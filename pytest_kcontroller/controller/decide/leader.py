@@ -137,6 +137,7 @@ class Elections:
         try:
             choice = selector.select(view, reason)
             why = None if choice is None else rejection(choice, view, reason)
+            choice = choice if choice is None or why is not None else choice.of_tuples()
         except BaseException as raised:  # a plugin may raise anything, and no partition may suffer
             ours = isinstance(raised, GivenUp) or type(selector) in self._trusted
             if ours and not isinstance(raised, Exception):
@@ -187,9 +188,9 @@ def rejection(choice: object, view: PartitionView, reason: ElectionReason) -> st
     """Why an answer is not safe, or None."""
     if not isinstance(choice, LeaderChoice):
         return f"{shown(choice)} is no LeaderChoice"
+    if not choice.names_brokers:
+        return f"{shown(choice)} names brokers by something else than their ids, in lists or tuples"
     replicas, isr = view.assignment.replicas, choice.isr
-    if not all(isinstance(broker, int) for broker in (choice.leader, *isr, *(choice.recipients or ()))):
-        return f"{shown(choice)} names brokers by something else than their ids"
     if not view.brokers.live(choice.leader):
         return f"leader {choice.leader} is not live"
     if choice.leader not in replicas:
@@ -203,7 +204,7 @@ def rejection(choice: object, view: PartitionView, reason: ElectionReason) -> st
             return f"leader {choice.leader} was not in the ISR {list(view.isr)}, and unclean election is not allowed"
         if any(view.brokers.live(replica) and replica in replicas for replica in view.isr):
             return f"leader {choice.leader} was not in the ISR {list(view.isr)}, of which a member is live"
-        return None if isr == (choice.leader,) else f"after an unclean election the ISR is the leader, not {list(isr)}"
+        return None if len(isr) == 1 else f"after an unclean election the ISR is the leader, not {list(isr)}"
     if strangers := [replica for replica in isr if replica not in view.isr]:
         return f"the ISR gains {strangers}, which only the leader can know to be in sync"
     return None

@@ -95,7 +95,13 @@ def stock_us(tmp_path_factory: pytest.TempPathFactory) -> int:
         ("kct_led_raises", "raise ValueError('no idea')", "it raised ValueError('no idea')", ""),
         ("kct_led_garbage", "return b'\\x00' * 10**7", "b'\\x00", " is no LeaderChoice"),
         ("kct_led_dead", "return LeaderChoice(77, (77,))", "leader 77 is not live", ""),
-        ("kct_led_stranger", "return LeaderChoice('x', partition.isr)", "LeaderChoice(leader='x'", " than their ids"),
+        ("kct_led_stranger", "return LeaderChoice('x', partition.isr)", "LeaderChoice(leader='x'", " lists or tuples"),
+        (
+            "kct_led_set",
+            "return LeaderChoice(partition.isr[-1], set(partition.isr))",
+            "LeaderChoice(",
+            " lists or tuples",
+        ),
     ],
 )
 def test_the_stock_rule_decides_and_the_invariant_says_who_was_stuck(

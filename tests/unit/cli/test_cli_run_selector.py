@@ -28,6 +28,8 @@ class Mine:
     def select(self, partition, reason):
         if self.broker < 0:
             raise RuntimeError("no broker below 0")
+        if self.broker == 8:
+            return LeaderChoice(2, object())
         return LeaderChoice(self.broker, partition.isr[1:]) if self.broker < 9 else "nine"
 
 @hookimpl
@@ -93,6 +95,9 @@ def test_a_plugins_options_reach_it(mine: list[str], capsys: pytest.CaptureFixtu
     assert (status, said["rejected"]) == (1, "leader 7 is not live")
     status, said = answer(capsys, *mine, "--option", "broker=9")
     assert (status, said["answer"], said["rejected"]) == (1, "'nine'", "'nine' is no LeaderChoice")
+    status, said = answer(capsys, *mine, "--option", "broker=8")
+    assert (status, said["answer"][:22]) == (1, "LeaderChoice(leader=2,")
+    assert said["rejected"].endswith(" names brokers by something else than their ids, in lists or tuples")
 
 
 def test_a_selector_that_raises_is_shown_with_the_place(

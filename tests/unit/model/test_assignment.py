@@ -26,6 +26,7 @@ REQUEST = AssignmentRequest(
         ({0: (1, 2), 1: (1,)}, "partition 1 has 1 replicas, not 2"),
         ({0: (1, 9), 1: (1, 2)}, "partition 0 is on broker 9, and there are 1, 2, 3"),
         ({0: (1, "2"), 1: (1, 2)}, "the replicas of partition 0 are (1, '2'), not a tuple of broker ids"),
+        ({0: (True, 2), 1: (1, 2)}, "the replicas of partition 0 are (True, 2), not a tuple of broker ids"),
         ({0: 1, 1: (1, 2)}, "the replicas of partition 0 are 1, not a tuple of broker ids"),
     ],
 )
