@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from pytest_kcontroller.controller.deletions import Deletions
 from pytest_kcontroller.controller.transitions import PartitionState, ReplicaState
@@ -125,20 +126,20 @@ class Context:
         """Live or shutting down: who gets UpdateMetadata. Ascending."""
         return tuple(sorted(self._brokers))
 
-    def table(self, counts: Mapping[int, int]) -> BrokerTable:
+    def table(self, counts: dict[int, int]) -> BrokerTable:
         """What a selector is shown of most partitions; `counts` is who leads how many partitions."""
         views = {
             broker.id: BrokerView(id=broker.id, shutting_down=broker.id in self._shutting_down, rack=broker.rack)
             for broker in self._brokers.values()
         }
-        return BrokerTable(views, counts)
+        return BrokerTable(MappingProxyType(views), MappingProxyType(counts))
 
     def table_of(self, tp: TopicPartition, table: BrokerTable) -> BrokerTable:
         """What it is shown of this one: without the brokers whose disk with it has failed, as if they were not there."""
         if not (failed := self._brokers_with_failed(tp)):
             return table
         views = {broker: view for broker, view in table.brokers.items() if broker not in failed}
-        return BrokerTable(views, table.leader_counts)
+        return BrokerTable(MappingProxyType(views), table.leader_counts)
 
     # --- topics and their assignments
 

@@ -65,9 +65,12 @@ class Broker:
     rack: str | None = None
 
 
-@value(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Assignment:
-    """Replicas of one partition, preferred first; `adding` and `removing` only while it is being reassigned."""
+    """Replicas of one partition, preferred first; `adding` and `removing` only while it is being reassigned.
+
+    The controller's own is what selectors are shown: so it is no `value`, though there is one for each partition.
+    """
 
     replicas: tuple[int, ...]
     adding: tuple[int, ...] = ()

@@ -1,7 +1,7 @@
 """Values that are made by the hundred thousand: frozen for the type checkers, and as cheap to make as any object.
 
-A frozen dataclass sets each field through `object.__setattr__`, which makes it three times as dear as this. Whatever plugins
-get to see is frozen indeed.
+A frozen dataclass sets each field through `object.__setattr__`, which makes it three times as dear as this. So whatever a
+plugin gets to see is no `value`: it is frozen indeed.
 
 A class that is called with keywords puts them into a dictionary first, which a function does not do: `maker` of a class is a
 function that is called like it, in a third of the time.

@@ -1,13 +1,14 @@
-"""What a leader selector of a plugin answers: broker 1 dies, of 1, 2 and 3."""
+"""What a leader selector of a plugin answers, and what it tries with what it is shown: broker 1 dies, of 1, 2 and 3."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from pytest_kcontroller.model.election import ElectionReason, LeaderChoice, PartitionView
+from pytest_kcontroller.model.election import BrokerView, ElectionReason, LeaderChoice, PartitionView
 from pytest_kcontroller.plugin.manager import load_plugins
 from tests.tools.controller_box import ControllerBox
 
@@ -77,3 +78,31 @@ def test_who_names_brokers_otherwise_is_not_heeded(answer: Answer) -> None:
     assert (states, told) == ([(2, (2, 3))] * 2, [2, 3])
     assert len(whys) == 2
     assert all(why.endswith(" names brokers by something else than their ids, in lists or tuples") for why in whys)
+
+
+def assign(view: PartitionView) -> None:
+    view.assignment.replicas = (7,)  # type: ignore[misc]
+
+
+def revive(view: PartitionView) -> None:
+    view.brokers.brokers[7] = BrokerView(id=7)  # type: ignore[index]
+
+
+def count(view: PartitionView) -> None:
+    view.brokers.leader_counts[2] = 9  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("change", "raises"),
+    [(assign, dataclasses.FrozenInstanceError), (revive, TypeError), (count, TypeError)],
+)
+def test_what_it_is_shown_is_the_controllers_and_cannot_be_changed(
+    change: Callable[[PartitionView], None], raises: type[Exception]
+) -> None:
+    def answer(view: PartitionView) -> LeaderChoice:
+        change(view)
+        return LeaderChoice(7, (7,))
+
+    states, _told, whys = elected(answer)
+    assert states == [(2, (2, 3))] * 2
+    assert [why.split("(")[0] for why in whys] == [f"it raised {raises.__name__}"] * 2
