@@ -57,6 +57,9 @@ class Context:
         self._reassigning: _Set = {}
         self.requested: Mapping[TopicPartition, tuple[int, ...]] = {}
         """What /admin/reassign_partitions held when its entries were looked at last."""
+        self.strays: dict[TopicPartition, tuple[int, ...]] = {}
+        """Who led or was in sync when the term began, and is no replica, until it is stopped: that it leads no more, because
+        the dead have left the ISR, does not stop it (decide.reassignment.strangers)."""
         self.deletions = Deletions()
 
     # --- brokers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pytest_kcontroller.controller import topic_deletion
+from pytest_kcontroller.controller.decide.reassignment import strangers
 from pytest_kcontroller.controller.events.auto_preferred_replica_leader_election import schedule_first
 from pytest_kcontroller.controller.events.replica_leader_election import PreferredReplicaElection
 from pytest_kcontroller.controller.events.zk_partition_reassignment import start_requested
@@ -11,7 +12,7 @@ from pytest_kcontroller.controller.notifications import forget_notifications
 from pytest_kcontroller.controller.reassignment import resume_at_failover
 from pytest_kcontroller.controller.term import Term
 from pytest_kcontroller.model.history import ControllerFailover
-from pytest_kcontroller.model.turns import Breather
+from pytest_kcontroller.model.turns import Breather, Pieces
 from pytest_kcontroller.seams import seam
 from pytest_kcontroller.zookeeper.znodes import ISR_CHANGE_NOTIFICATION, LOG_DIR_EVENT_NOTIFICATION
 
@@ -66,3 +67,6 @@ async def load(term: Term) -> None:
                 context.begin_reassignment(tp)
         await breather.after(len(topic.partitions))
     await term.states.load(context.partitions())
+    context.strays = {
+        tp: left async for piece in Pieces(context.leadership) for tp in piece if (left := strangers(context, tp))
+    }

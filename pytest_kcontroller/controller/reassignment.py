@@ -29,7 +29,6 @@ from pytest_kcontroller.model.cluster import NO_LEADER, Assignment, LeaderAndIsr
 from pytest_kcontroller.model.election import ElectionReason
 from pytest_kcontroller.model.history import ReassignmentFailed, ReplicasReassigned
 from pytest_kcontroller.model.text import shown
-from pytest_kcontroller.model.turns import Pieces
 from pytest_kcontroller.runtime.holds import BEFORE_TOPIC_WRITE
 from pytest_kcontroller.seams import seam
 from pytest_kcontroller.wire.errors import ApiError, ErrorCode
@@ -82,12 +81,7 @@ async def resume_at_failover(term: Term, but: Iterable[TopicPartition]) -> None:
     But for those that the request in /admin has started again already, and for what is to be deleted.
     """
     context, started = term.context, frozenset(but)
-    left = {
-        tp: context.assignments[tp]
-        async for piece in Pieces(context.leadership)
-        for tp in piece
-        if strangers(context, tp)
-    }
+    left = {tp: context.assignments[tp] for tp in context.strays}
     due = {tp: a for tp, a in (left | under_way(term)).items() if tp not in started and not context.to_be_deleted(tp)}
     await start(term, due)
 
@@ -145,6 +139,7 @@ async def _update(term: Term, tp: TopicPartition, assignment: Assignment) -> Non
         context.set_replica_state(replica, [tp], ReplicaState.DELETION_INELIGIBLE)
     dropped = [r for r in current.replicas if r not in assignment.replicas]
     await _stop(term, tp, dict.fromkeys((*dropped, *left)))
+    context.strays.pop(tp, None)
     context.begin_reassignment(tp)
 
 

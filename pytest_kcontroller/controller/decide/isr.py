@@ -72,20 +72,22 @@ def without(
 ) -> dict[TopicPartition, LeaderAndIsr]:
     """The states when `broker` has gone. One that does not have it in the ISR needs no change, and no leader epoch either.
 
-    Each keeps the partition epoch that it replaces.
+    Each keeps the partition epoch that it replaces. Whoever is not in what is left of the ISR leads no more:
+    Kafka, which keeps the others in it, need not look at anybody but `broker`.
     """
     assignments = context.assignments
     return {
         tp: make_state(
-            leader=NO_LEADER if state.leader == broker else state.leader,
+            leader=state.leader if state.leader in left and state.leader != broker else NO_LEADER,
             leader_epoch=next_epoch(state.leader_epoch),
-            isr=isr_without(state.isr, broker, assignments[tp].replicas if tp in assignments else ()),
+            isr=left,
             controller_epoch=context.epoch,
             partition_epoch=state.partition_epoch,
             recovering=state.recovering,
         )
         for tp, state in states.items()
         if broker in state.isr
+        for left in (isr_without(state.isr, broker, assignments[tp].replicas if tp in assignments else ()),)
     }
 
 

@@ -62,11 +62,13 @@ def keeps_in_sync(context: Context, tp: TopicPartition, assignment: Assignment) 
 
 
 def strangers(context: Context, tp: TopicPartition) -> tuple[int, ...]:
-    """Who leads or is in sync and is no replica: a controller that took replicas away has died before it was done."""
+    """Who leads or is in sync, or did when the term began, and is no replica: a controller that took replicas away has died
+    before it was done."""
     state, replicas = context.leadership.get(tp), context.assignments[tp].replicas
     if state is None:
         return ()
-    return tuple(member for member in dict.fromkeys((*state.isr, state.leader)) if member not in (*replicas, NO_LEADER))
+    members = dict.fromkeys((*context.strays.get(tp, ()), *state.isr, state.leader))
+    return tuple(member for member in members if member not in (*replicas, NO_LEADER))
 
 
 def is_complete(context: Context, tp: TopicPartition) -> bool:

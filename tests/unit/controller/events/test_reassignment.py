@@ -539,6 +539,27 @@ def test_who_was_in_sync_and_is_no_replica_any_more_is_stopped_by_the_next_contr
     assert under_way(box) == []
 
 
+def test_who_leads_and_is_no_replica_any_more_leads_no_longer_when_the_last_replica_dies(box: ControllerBox) -> None:
+    """The controller was on 4: it had written that the reassignment is cancelled, and has told nobody."""
+    box.register_broker(4)
+    box.register_broker(5)
+    box.create_topic("u", [[3, 4]])
+    ask(box, u_0=(2, 5))
+    box.alter_partition("u-0", [3, 4, 2])
+    box.remove_broker(3)
+    assert leadership(box, "u-0")[::2] == (2, (4, 2))
+    box.depose()
+    box.change_topic("u", [[3, 4]])
+    box.remove_broker(4)
+    box.forget()
+    box.write(Delete("/controller"))
+    assert leadership(box, "u-0")[::2] == (-1, (4,))
+    assert box.entry("StopReplica", "u-0", to=2).delete_partition
+    assert assignment(box, "u-0") == Assignment((3, 4))
+    box.register_broker(4)
+    assert leadership(box, "u-0")[::2] == (4, (4,))
+
+
 # --- and deleted
 
 
