@@ -188,7 +188,8 @@ def assigned_replicas(data: Any) -> dict[int, list[int]]:
     value = json_or_none(data)
     partitions = value.get("partitions") if isinstance(value, dict) else None
     named = partitions.items() if isinstance(partitions, dict) else ()
-    return {int(number): replicas for number, replicas in named if number.isdecimal() and _all_ints(replicas)}
+    numbered = ((whole_number(number), replicas) for number, replicas in named)
+    return {number: replicas for number, replicas in numbered if number is not None and _all_ints(replicas)}
 
 
 def _all_ints(value: Any) -> bool:

@@ -19,6 +19,7 @@ from typing import NoReturn
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.cluster import TopicPartition
 from pytest_kcontroller.model.history import BrokerLogDirFailed, BrokerLogDirOffline, Record
+from pytest_kcontroller.model.text import whole_number
 from pytest_kcontroller.runtime.ports import Clock, Disk
 
 CHECKPOINT = "replication-offset-checkpoint"
@@ -39,7 +40,8 @@ def log_dir_names(count: int) -> tuple[str, ...]:
 def checkpointed(data: bytes) -> list[TopicPartition]:
     """The logs that a checkpoint names. Of one that is torn, what is left of it: a log that it has lost is not there."""
     rows = (line.split(" ") for line in data.decode("utf-8", "replace").split("\n")[2:])
-    return [TopicPartition(row[0], int(row[1])) for row in rows if len(row) == 3 and row[1].isdigit()]
+    named = ((row[0], whole_number(row[1])) for row in rows if len(row) == 3)
+    return [TopicPartition(topic, number) for topic, number in named if number is not None]
 
 
 class LogDir:

@@ -177,8 +177,9 @@ def _seconds(text: str) -> float:
 
 def _shard(text: str) -> tuple[int, int]:
     from pytest_kcontroller.errors import UsageError
+    from pytest_kcontroller.model.text import whole_number
 
-    index, _, count = text.partition("/")
-    if not (text.isascii() and index.isdigit() and count.isdigit() and 1 <= int(index) <= int(count)):
+    index, count = (whole_number(part) for part in text.partition("/")[::2])
+    if index is None or count is None or not 1 <= index <= count:
         raise UsageError(f"{text!r} is no shard", where="--shard", hint="2/8 is the second of eight")
-    return int(index), int(count)
+    return index, count

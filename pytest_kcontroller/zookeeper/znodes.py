@@ -22,6 +22,7 @@ from pytest_kcontroller.model.cluster import (
     TopicState,
     make_state,
 )
+from pytest_kcontroller.model.text import whole_number
 
 CONTROLLER = "/controller"
 CONTROLLER_EPOCH = "/controller_epoch"
@@ -99,7 +100,8 @@ def parse_state_path(path: str) -> TopicPartition | None:
     """The partition whose state znode `path` is, or None."""
     parts = path.split("/")
     if len(parts) == 7 and parts[1:3] == ["brokers", "topics"] and parts[4] == "partitions" and parts[6] == "state":
-        return TopicPartition(parts[3], int(parts[5])) if parts[5].isdigit() else None
+        number = whole_number(parts[5])
+        return None if number is None else TopicPartition(parts[3], number)
     return None
 
 

@@ -47,6 +47,7 @@ from pytest_kcontroller.cluster.program import Program, WrongProgramError, progr
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.model.kafka_config import find_wrong
 from pytest_kcontroller.model.suggestions import nearest
+from pytest_kcontroller.model.text import whole_number
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 LONGEST_NAME = 200
@@ -452,7 +453,7 @@ class _Reader:
         if (trigger := row[name]) is None or trigger in EVENTS:
             return
         event, _, fault = trigger.partition(":")
-        if event in POINTS and name == "when" and fault.isdigit() and int(fault) > 0:
+        if event in POINTS and name == "when" and (whole_number(fault) or 0) > 0:
             if row["after_ms"]:
                 self._fail("faults", index, "after_ms", "a crash point is a moment, not a time after it", "drop it")
             if row["target"] == "others":

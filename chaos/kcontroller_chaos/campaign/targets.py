@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from kcontroller_chaos.catalogue.placement import TARGETS, ZOOKEEPER
 from pytest_kcontroller.model.suggestions import nearest
+from pytest_kcontroller.model.text import whole_number
 
 OF_PROGRAMS = ("owner-of:/a/znode", "random", "node:N")
 """Those that a program of the user's can be, but for ZOOKEEPER, which needs not be said."""
@@ -24,8 +23,9 @@ def no_target(target: str, *, programs: bool) -> tuple[str, str] | None:
         why = why_no_owner(argument)
         return None if why is None else (f"{target!r} names no znode: {why}", "write owner-of:/a/znode")
     plain = target in [one for one in TARGETS if ":" not in one]
-    numbered = name == "node" and argument.isascii() and argument.isdigit()
-    if plain or numbered or (name == "leader-of" and re.fullmatch(r".+-\d+", argument)):
+    topic, _, partition = argument.rpartition("-")
+    numbered = argument if name == "node" else partition if name == "leader-of" and topic else None
+    if plain or whole_number(numbered) is not None:
         return None
     return f"{target!r} is no target", nearest(target, OF_PROGRAMS if programs else TARGETS, before=":")
 

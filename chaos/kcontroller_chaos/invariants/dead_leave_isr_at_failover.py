@@ -15,7 +15,7 @@ from kcontroller_chaos.history.read import Event, History
 from kcontroller_chaos.invariants import Invariant
 from pytest_kcontroller.model.history import ControllerFailover
 from pytest_kcontroller.model.text import json_or_none
-from pytest_kcontroller.zookeeper.znodes import BROKER_IDS, CONTROLLER_EPOCH, parse_state_path
+from pytest_kcontroller.zookeeper.znodes import BROKER_IDS, CONTROLLER_EPOCH, broker_of, parse_state_path
 
 
 class DeadLeaveIsrAtFailover(Invariant):
@@ -65,8 +65,8 @@ class _Tree:
         for op in accepted(txn):
             path = op["path"]
             parent, _, name = path.rpartition("/")
-            if parent == BROKER_IDS and name.isdigit():
-                self._registration(int(name), op, str(txn["session"]))
+            if parent == BROKER_IDS and (broker := broker_of(name)) is not None:
+                self._registration(broker, op, str(txn["session"]))
             elif parse_state_path(path) is not None:
                 self.states.pop(path, None)
                 if op["type"] in WRITES and (state := partition_state(op["data"])) is not None:

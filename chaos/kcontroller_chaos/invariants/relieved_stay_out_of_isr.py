@@ -13,7 +13,7 @@ from kcontroller_chaos.checking import SAFETY, WRITES, Verdict, accepted, partit
 from kcontroller_chaos.history.read import Event, History
 from kcontroller_chaos.invariants import Invariant
 from pytest_kcontroller.model.history import ControllerControlledShutdown
-from pytest_kcontroller.zookeeper.znodes import BROKER_IDS, parse_state_path
+from pytest_kcontroller.zookeeper.znodes import BROKER_IDS, broker_of, parse_state_path
 
 
 class RelievedStayOutOfIsr(Invariant):
@@ -93,9 +93,9 @@ def _changes(history: History) -> Iterator[_Change]:
 
 def _register(owners: dict[int, tuple[int, str]], txn: Event, op: Event) -> None:
     parent, _, name = op["path"].rpartition("/")
-    if parent != BROKER_IDS or not name.isdigit():
+    if parent != BROKER_IDS or (broker := broker_of(name)) is None:
         return
     if op["type"].startswith("create"):
-        owners[int(name)] = int(txn["zxid"]), str(txn["session"])
+        owners[broker] = int(txn["zxid"]), str(txn["session"])
     elif op["type"] == "delete":
-        owners.pop(int(name), None)
+        owners.pop(broker, None)

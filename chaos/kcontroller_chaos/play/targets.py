@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pytest_kcontroller.cluster.contract import Cluster
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.cluster import TopicPartition
+from pytest_kcontroller.model.text import whole_number
 
 TARGET_S = 5.0
 """A target such as `controller` may be nobody for the time of an election."""
@@ -32,7 +33,7 @@ async def resolve(cluster: Cluster, target: str, draw: Callable[[int], int]) -> 
         controller = await cluster.controller()
         return () if controller is None else tuple(node for node in running if node != controller)
     if name == "node":
-        found = int(argument) if argument.isdigit() and int(argument) in cluster.nodes else None
+        found = number if (number := whole_number(argument)) in cluster.nodes else None
     elif name in ("controller", "new-controller"):
         found = await cluster.controller()
     elif name == "random":
@@ -68,7 +69,6 @@ async def nobody_is(cluster: Cluster, target: str) -> str:
 
 
 async def _leader(cluster: Cluster, partition: str) -> int | None:
-    topic, _, number = partition.rpartition("-")
-    if not number.isdigit():
-        return None
-    return await cluster.leader(TopicPartition(topic, int(number)))
+    topic, _, text = partition.rpartition("-")
+    number = whole_number(text)
+    return None if number is None else await cluster.leader(TopicPartition(topic, number))

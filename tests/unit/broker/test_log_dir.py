@@ -222,7 +222,13 @@ def test_with_the_last_directory_the_broker_halts_whoever_is_out_of_reach(count:
 
 @pytest.mark.parametrize(
     ("data", "numbers"),
-    [(b"", []), (b"0\n2", []), (b"0\n2\nt 0 0\nt 1", [0]), (b"0\n2\nt 0 0\nt 1 0\n", [0, 1]), (b"0\n1\nt x 0\n", [])],
+    [
+        (b"", []),
+        (b"0\n2", []),
+        (b"0\n2\nt 0 0\nt 1", [0]),
+        (b"0\n2\nt 0 0\nt 1 0\n", [0, 1]),
+        (b"0\n1\nt x 0\nt \xc2\xb2 0\n", []),
+    ],
 )
 def test_of_a_torn_checkpoint_what_is_whole_is_there(data: bytes, numbers: list[int]) -> None:
     assert checkpointed(data) == of_t(*numbers)

@@ -425,16 +425,18 @@ ODD = [
     "7",
     '{"partitions": 7}',
     '{"partitions": {"0": 7, "x": []}}',
+    f'{{"partitions": {{"{"9" * 5000}": [1]}}}}',
     '{"topic_id": []}',
     {"base64": "/w=="},
 ]
 """What others write where Kafka has a JSON object: text, or bytes that are none."""
 
 
-@pytest.mark.parametrize("odd", ODD, ids=str)
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: str(odd)[:40])
 def test_what_somebody_wrote_in_another_format_hinders_no_rule(odd):
     paths = (f"{TOPICS}/bad", MARKER, CONFIG, "/controller", "/controller_epoch", "/admin/reassign_partitions", STATE)
     paths += ("/admin/preferred_replica_election", "/brokers/ids/7", "/isr_change_notification/isr_change_0000000000")
+    paths += ("/brokers/ids/²", f"{TOPICS}/t/partitions/²/state")
     for path in paths:
         made_so = {**write(6, "0xd", ops={}), "ops": [{"type": "create", "path": path, "data": odd}]}
         found = of(*GOOD, made_so, {**made_so, "ops": [{"type": "set", "path": path, "data": odd, "version": 1}]})

@@ -165,7 +165,7 @@ def test_a_hunt_of_what_only_real_nodes_can_be_names_who_plays_it(
     assert said in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("text", ["0/2", "3/2", "2", "a/b", "1/0", "/", "-1/2"])
+@pytest.mark.parametrize("text", ["0/2", "3/2", "2", "a/b", "1/0", "/", "-1/2", f"1/{'9' * 5000}"])
 def test_what_is_no_shard_is_said(text: str) -> None:
     with pytest.raises(UsageError, match="is no shard"):
         _shard(text)

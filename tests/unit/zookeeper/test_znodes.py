@@ -133,7 +133,8 @@ def test_the_short_way_reads_what_json_reads(state: LeaderAndIsr, draw: st.DataO
 def test_a_state_path_names_its_partition() -> None:
     assert state_path(TP) == PATH
     assert parse_state_path(PATH) == TP
-    for other in ("/brokers/topics/t", f"{PATH}/x", PATH.replace("0", "x"), PATH.replace("brokers", "consumers")):
+    others = [PATH.replace("0", number) for number in ("x", "²", "9" * 5000)]
+    for other in ("/brokers/topics/t", f"{PATH}/x", PATH.replace("brokers", "consumers"), *others):
         assert parse_state_path(other) is None
 
 
