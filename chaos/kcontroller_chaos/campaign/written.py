@@ -21,9 +21,9 @@ def campaign_text(campaign: Campaign, actions: Sequence[Action], seed: int, abou
     """Everything else of the file is as it was, with thresholds that these actions can reach. The seed moves the times a
     little, as in every file, so that it need not come out as this schedule does. `about` is its first line."""
     told = {name: value for name, value in tomllib.loads(campaign.text).items() if name not in PLACED}
-    faults = [_fault(action) for action in actions if action.what != ADMIN]
+    faults = [_fault(action, campaign.duration_s) for action in actions if action.what != ADMIN]
     told["campaign"] = {**told["campaign"], "seeds": f"{seed}"}
-    workload = [_admin(action) for action in actions if action.what == ADMIN]
+    workload = [_admin(action, campaign.duration_s) for action in actions if action.what == ADMIN]
     told["thresholds"] = told.get("thresholds", {}) | {  # no file may ask for more than it has
         "faults_applied": min(campaign.thresholds.faults_applied, len(faults)),
         "operations_ok": min(campaign.thresholds.operations_ok, len(workload)),
@@ -33,13 +33,13 @@ def campaign_text(campaign: Campaign, actions: Sequence[Action], seed: int, abou
     return "".join(f"{line}\n" for line in [f"# {about}", *_sections(told)])
 
 
-def _fault(action: Action) -> dict[str, Any]:
+def _fault(action: Action, duration_s: float) -> dict[str, Any]:
     row = {
         "id": action.id,
         "kind": action.kind,
         "mode": action.mode,
         "target": action.target,
-        "at_s": None if action.at_us is None else action.at_us / 1e6,
+        "at_s": None if action.at_us is None else _at_s(action.at_us, duration_s),
         "when": action.when,
         "after_ms": action.after_us / 1000 or None,
         "still_ms": action.still_us / 1000 or None,
@@ -50,8 +50,13 @@ def _fault(action: Action) -> dict[str, Any]:
     return {name: value for name, value in row.items() if value is not None} | action.parameters
 
 
-def _admin(action: Action) -> dict[str, Any]:
-    return {"kind": ADMIN, "action": action.kind, "at_s": (action.at_us or 0) / 1e6, **action.parameters}
+def _admin(action: Action, duration_s: float) -> dict[str, Any]:
+    return {"kind": ADMIN, "action": action.kind, "at_s": _at_s(action.at_us or 0, duration_s), **action.parameters}
+
+
+def _at_s(at_us: int, duration_s: float) -> float:
+    """The seed may have moved it to a time after the end, which no file may say."""
+    return min(at_us / 1e6, duration_s)
 
 
 def _sections(told: Mapping[str, Any]) -> Iterator[str]:

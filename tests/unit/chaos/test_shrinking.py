@@ -101,6 +101,36 @@ def test_no_more_is_asked_for_than_is_left(faults: int, operations: int, tmp_pat
     assert least.invariants_exercised == 0, "what the actions have no part in"
 
 
+LATE = """
+[campaign]
+name = "late"
+duration_s = 10
+
+[[topics]]
+name = "orders"
+
+[[workload]]
+kind = "admin"
+action = "create_topic"
+at_s = 9.9
+topic = "new"
+
+[[faults]]
+kind = "kill"
+at_s = 10
+"""
+
+
+def test_what_a_seed_moves_to_after_the_end_is_written_at_the_end(tmp_path: Path) -> None:
+    (tmp_path / "late.toml").write_text(LATE)
+    campaign = load_campaign(tmp_path / "late.toml")
+    drawn = [draw(campaign, seed).actions for seed in range(1, 51)]
+    late = next(actions for actions in drawn if all((action.at_us or 0) > 10_000_000 for action in actions))
+    (tmp_path / "x.toml").write_text(campaign_text(campaign, late, 7, "what is left"))
+    again = load_campaign(tmp_path / "x.toml")
+    assert (again.workload[0].at_s, again.faults[0].at_s) == (10, 10)
+
+
 @pytest.mark.parametrize("name", ["smoke", "zombie", "links", "everything", "explore"])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_file_of_a_schedule_has_the_same_actions(name: str, seed: int, tmp_path: Path) -> None:
