@@ -143,8 +143,7 @@ async def _hunt(plan: Hunt, screen: Progress) -> int:
     finally:
         plan.seconds = clock.now_us() / 1e6
         screen.say(plan.so_far(plan.seconds))
-    for record in strange:
-        await _keep(plan, screen, record)
+    failed = await _keep_all(plan, screen, strange)
     if len(strange) == ENOUGH:
         screen.say(f"stopped: {ENOUGH} runs did not hold")
         if plan.played[ENVIRONMENT]:
@@ -158,6 +157,8 @@ async def _hunt(plan: Hunt, screen: Progress) -> int:
         ended = "" if plan.count else f": no run ended in {plan.max_seconds:g} s"
         screen.say(f"no violation was found{f' ({others})' if others else ''}{ended}")
     screen.say(f"more seeds: {_hunt_on(plan)}")
+    if failed:
+        raise failed[0]
     return aggregate([*_statuses_of_counted(plan), *(exit_status(record["unexpected"]) for record in strange)])
 
 
@@ -196,11 +197,25 @@ async def _show_progress(plan: Hunt, screen: Progress, clock: RealClock) -> None
         screen.show(f"{plan.campaign.name}: {plan.so_far(clock.now_us() / 1e6)}")
 
 
+async def _keep_all(plan: Hunt, screen: Progress, strange: list[Mapping[str, Any]]) -> list[KControllerError]:
+    """What was found first: all others may come out otherwise, or be interrupted, and must not hide it. What went wrong."""
+    failed: list[KControllerError] = []
+    for record in sorted(strange, key=lambda record: record["unexpected"] != VIOLATED):
+        try:
+            await _keep(plan, screen, record)
+        except KControllerError as wrong:
+            failed.append(wrong)
+    return failed
+
+
 async def _keep(plan: Hunt, screen: Progress, record: Mapping[str, Any]) -> None:
     """Plays it again with a run directory. Raises KControllerError if it does not come out the same."""
     try:
         result = await run_once(plan.campaign, record["seed"], plan.options)
-    except KControllerError:  # no place for it, perhaps: what was found is said all the same
+    except (
+        KControllerError,
+        asyncio.CancelledError,
+    ):  # no place for it, or Ctrl-C: what was found is said all the same
         same = run_line(str(plan.campaign.file), [record["seed"]], plan.options, backend="")
         screen.say(f"{plan.campaign.name} seed {record['seed']}: {record['verdict']}, and it could not be kept")
         screen.say(f"    the same again: {same}")
@@ -212,6 +227,7 @@ async def _keep(plan: Hunt, screen: Progress, record: Mapping[str, Any]) -> None
     if result.unexpected == VIOLATED:
         screen.say(f"    its fewest faults: {typed(['kcontroller', 'shrink', str(result.path)], result.plugins)}")
     if result.verdict != record["verdict"] or (result.details and fingerprint(result.details) != record["fingerprint"]):
+        screen.say(f"    it was {record['verdict']} before, and did not come out the same again")
         raise KControllerError(
             f"seed {record['seed']} came out as {record['verdict']}, and played again as {result.verdict} with other details"
             "\n  -> one seed must be one history: please report it, with the campaign file"

@@ -95,6 +95,56 @@ target = "controller"
 when = "epoch.changed"
 """
 
+FIRST_OTHERWISE = """
+import os
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from kcontroller_chaos.checking import SAFETY, Verdict
+from kcontroller_chaos.faults import Fault
+from kcontroller_chaos.invariants import Invariant
+from pytest_kcontroller.errors import EnvironmentFailure
+from pytest_kcontroller.hookspecs import hookimpl
+
+PLAYED = Path(__file__).with_suffix(".played")
+
+@dataclass(frozen=True, kw_only=True)
+class Otherwise(Fault):
+    kind = "otherwise"
+
+    async def inject(self, on):
+        with PLAYED.open("a") as plays:
+            plays.write("x")
+        if PLAYED.stat().st_size == 1:
+            raise EnvironmentFailure("not the first time")
+        if PLAYED.stat().st_size == int(os.environ["INTERRUPTED"]):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    async def observe(self, on):
+        return {}
+
+class NeverOtherwise(Invariant):
+    \"\"\"No such fault is seen.\"\"\"
+
+    name = "never-otherwise"
+    kind = SAFETY
+    expected = "no such fault"
+    source = "a test"
+
+    def check(self, history):
+        if any(event["kind"] == "fault.observed" for event in history.events):
+            return Verdict.violated(1, seen="one", where="here", witness={"it": "is"})
+        return Verdict.of(1)
+
+@hookimpl
+def kcontroller_faults():
+    return [Otherwise]
+
+@hookimpl
+def kcontroller_invariants():
+    return [NeverOtherwise]
+"""
+
 
 def command(out: Path, *arguments: object) -> list[str]:
     return [*PROGRAM, *map(str, arguments), "--out", str(out)]
@@ -173,6 +223,27 @@ def test_runs_whose_faults_are_not_applied_are_kept_and_end_the_hunt(tmp_path: P
     assert len(list(tmp_path.glob("waits/*"))) == 10
     assert "epoch.changed did not happen in 1 s" in done.stdout
     assert "no violation was found (10 environment)" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("interrupted", "status", "told"),
+    [(0, 3, ("otherwise seed 2: violated  ", "more seeds: ")), (3, 130, ("otherwise seed 2: violated, and it could",))],
+)
+def test_a_run_that_comes_out_otherwise_does_not_hide_what_was_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interrupted: int, status: int, told: tuple[str, ...]
+) -> None:
+    """Seed 1 is environment when it is played first, only. The third play is the first that is to be kept."""
+    monkeypatch.setenv("INTERRUPTED", str(interrupted))
+    (tmp_path / "otherwise.py").write_text(FIRST_OTHERWISE)
+    (tmp_path / "otherwise.toml").write_text(WRITTEN.replace("broken", "otherwise"))
+    done = hunt(tmp_path, tmp_path / "otherwise.toml", "--plugin", "otherwise")
+    assert done.returncode == status, done.stdout + done.stderr
+    for text in told:
+        assert f"\n{text}" in done.stdout, done.stdout
+    if not interrupted:
+        assert "    it was environment before, and did not come out the same again\n" in done.stdout
+        assert "seed 1 came out as environment, and played again as violated" in done.stderr
+        assert len(list(tmp_path.glob("otherwise/*"))) == 2
 
 
 def test_a_hunt_in_which_no_run_ended_has_found_nothing_out(tmp_path: Path) -> None:
