@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -134,7 +134,7 @@ def shrink(plan: Shrink) -> int:
         if plan.stopped:
             print(f"stopped after {_times(shrinking.runs)}: fewer may do ({plan.stopped})")
         _keep(plan, plan.left)
-        _write(plan, plan.left)
+        _write(plan, plan.left, lambda runs: over(shrinking.runs + runs))
     except KeyboardInterrupt:
         plan.stopped = "interrupted"
         raise
@@ -172,9 +172,10 @@ def _keep(plan: Shrink, left: Schedule) -> None:
         print(f"    {line}")
 
 
-def _write(plan: Shrink, left: Schedule) -> None:
-    """With a seed that violates it, or not at all: until that is known, nobody knows whether it violates anything."""
-    planned, output = plan.planned, plan.output
+def _write(plan: Shrink, left: Schedule, over: Callable[[int], str]) -> None:
+    """With a seed that violates it, or not at all: until that is known, nobody knows whether it violates anything. It is
+    what all is for, and played once, however long that has taken; again until `over(runs)` says why not."""
+    planned, output, played, stopped = plan.planned, plan.output, list[int](), ""
 
     def write(seed: int) -> None:
         about = f"What is left of {planned.name} by `kcontroller shrink`: it violates {plan.wanted}."
@@ -185,11 +186,20 @@ def _write(plan: Shrink, left: Schedule) -> None:
             kept = "" if plan.kept is None else f"what is left is the run {plan.kept.path}, which replays"
             raise EnvironmentFailure(f"cannot be written: {failed.strerror}", where=str(output), hint=kept) from None
 
-    seeds = [planned.seed, *(seed for seed in range(1, SEEDS + 1) if seed != planned.seed and plan.simulated)]
+    def seeds() -> Iterator[int]:
+        nonlocal stopped
+        others = (seed for seed in range(1, SEEDS + 1) if seed != planned.seed and plan.simulated)
+        for seed in (planned.seed, *others):
+            for _ in range(plan.plays):
+                if played and (stopped := over(len(played))):
+                    return
+                played.append(seed)
+                yield seed
+
     try:
         write(planned.seed)
         campaign = load_campaign(output, planned.campaign.catalogue)
-        seed = violating_seed(Player(campaign, plan.options), plan.wanted, seeds, plan.plays)
+        seed = violating_seed(Player(campaign, plan.options), plan.wanted, seeds())
     except UsageError as cannot:  # what only a generator can do
         plan.not_written = f"no campaign file can say this: {cannot.what}"
     else:
@@ -197,10 +207,10 @@ def _write(plan: Shrink, left: Schedule) -> None:
             write(seed)
             _tell_written(plan, seed)
             return
-        tried = f"with {len(seeds)} seeds" if plan.simulated else f"in {_times(plan.plays)}"
-        plan.not_written = (
-            f"no campaign file was written: its seed moves the times, and {tried} {plan.wanted} was not violated"
-        )
+        count = len(set(played))
+        tried = f"with {count} seed{'' if count == 1 else 's'}" if plan.simulated else f"in {_times(len(played))}"
+        why = f"its seed moves the times, and {tried} {plan.wanted} was not violated"
+        plan.not_written = f"no campaign file was written: {why}{f' ({stopped})' if stopped else ''}"
     print(plan.not_written)
 
 

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-seconds",
         type=float,
         metavar="S",
-        help=f"try nothing more after so long (default: no limit in simulated time, {MAX_SECONDS:g} on real nodes)",
+        help=f"leave nothing more out after so long (default: no limit in simulated time, {MAX_SECONDS:g} on real nodes)",
     )
     _choices.add_output(parser, "--out")  # what it writes is a file, by -o
     explain(

@@ -8,7 +8,7 @@ as one likes, before it counts as that; once is enough for the contrary.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -87,11 +87,6 @@ class Shrinking:
         return bool(self.stopped)
 
 
-def violating_seed(play: Play, wanted: str, seeds: Sequence[int], plays: int) -> int | None:
-    """The first of `seeds` with which a campaign violates it in one of so many plays; None: none does."""
-    for seed in seeds:
-        for _ in range(plays):
-            _, names = play(seed, None)
-            if wanted in names:
-                return seed
-    return None
+def violating_seed(play: Play, wanted: str, seeds: Iterable[int]) -> int | None:
+    """The first of `seeds`, each played as often as it stands there, with which a campaign violates it; None: none does."""
+    return next((seed for seed in seeds if wanted in play(seed, None)[1]), None)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import pytest
 
 from pytest_kcontroller.cluster.timing import scaled
 from tests.tools.programs import run_kcontroller
@@ -146,6 +147,76 @@ def test_the_line_that_plays_what_is_left_names_what_is_not_in_the_file(tmp_path
     status, said = kcontroller("shrink", run, "--out", "small", "-o", "edited.toml")
     assert status == 0 and "to play it" not in said, said
     assert "no option says the table of 'heavy' that its run had: write it into [cluster] of the file\n" in said
+
+
+FADING = """
+from dataclasses import dataclass
+from pathlib import Path
+from kcontroller_chaos.checking import SAFETY, Verdict
+from kcontroller_chaos.faults import Fault
+from kcontroller_chaos.invariants import Invariant
+from pytest_kcontroller.hookspecs import hookimpl
+
+PLAYED = Path(__file__).with_suffix(".played")
+
+@dataclass(frozen=True, kw_only=True)
+class Fading(Fault):
+    kind = "fading"
+
+    async def inject(self, on):
+        with PLAYED.open("a") as plays:
+            plays.write("x")
+
+    async def observe(self, on):
+        return {}
+
+class Faded(Invariant):
+    \"\"\"More than three runs have been played.\"\"\"
+
+    name = "faded"
+    kind = SAFETY
+    expected = "more"
+    source = "a test"
+
+    def check(self, history):
+        if any(event["kind"] == "fault.observed" for event in history.events) and PLAYED.stat().st_size <= 3:
+            return Verdict.violated(1, seen="few", where="here", witness={"it": "is"})
+        return Verdict.of(1)
+
+@hookimpl
+def kcontroller_faults():
+    return [Fading]
+
+@hookimpl
+def kcontroller_invariants():
+    return [Faded]
+"""
+
+
+@pytest.mark.parametrize(
+    ("most", "plays", "said"),
+    [(1, 4, "with 1 seed faded"), (4, 5, "with 2 seeds faded"), (500, 24, "with 21 seeds faded")],
+)
+def test_after_its_limits_the_file_is_played_once(tmp_path: Path, most: int, plays: int, said: str) -> None:
+    """It is violated by the run, by its schedule once more, and by the run that is kept; by the file with no seed."""
+
+    def kcontroller(*arguments: object) -> tuple[int, str]:
+        surroundings = {**os.environ, "PYTHONPATH": str(tmp_path)}
+        done = run_kcontroller(*arguments, timeout=scaled(120), cwd=tmp_path, env=surroundings)
+        return done.returncode, done.stdout + done.stderr
+
+    (tmp_path / "fading.py").write_text(FADING)
+    fading = '[campaign]\nname = "fading"\nduration_s = 2\n[[faults]]\nkind = "fading"\nat_s = 1\n'
+    (tmp_path / "fading.toml").write_text(fading)
+    status, output = kcontroller(
+        "campaign", "run", "fading.toml", "--seeds", 30, "--backend", "sim", "--plugin", "fading"
+    )
+    assert status == 1, output
+    (run,) = (tmp_path / "runs").glob("*/*")
+    status, output = kcontroller("shrink", run, "--max-runs", most)
+    assert status == 0 and said in output, output
+    assert (f"not violated (--max-runs {most})" in output) == (most < 500), output
+    assert (tmp_path / "fading.played").stat().st_size == plays
 
 
 def test_on_real_nodes_what_violates_nothing_is_played_more_than_once(tmp_path: Path) -> None:
