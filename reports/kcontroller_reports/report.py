@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
@@ -24,6 +25,7 @@ from pytest_kcontroller.errors import UsageError
 #: What a report consists of; anything else in a directory is somebody's, and keeps it from being replaced.
 PAGE, MARKDOWN, JUNIT, SUMMARY, TABLES = "report.html", "report.md", "junit.xml", "summary.json", "tables"
 _PARTS = frozenset({PAGE, MARKDOWN, JUNIT, SUMMARY, TABLES})
+_UNFINISHED = ".unfinished-report-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,22 +40,32 @@ class Report:
 
 def check_output(out: Path) -> None:
     """Raises UsageError, before any work, if `out` would replace anything but an older report or cannot be written."""
-    if out.is_symlink() or (out.exists() and not out.is_dir()):
-        raise UsageError("not a directory", where=str(out), hint="name another one with -o")
-    strangers = sorted({entry.name for entry in out.iterdir()} - _PARTS) if out.exists() else []
+    another = "name another one with -o"
+    try:
+        if os.path.lexists(out) and not out.is_dir():
+            raise UsageError("not a directory, nor a link to one", where=str(out), hint=another)
+        parts = {entry.name for entry in out.iterdir()} if out.exists() else set[str]()
+        above = next(folder for folder in (out.absolute(), *out.absolute().parents) if folder.exists())
+    except OSError as failed:
+        raise UsageError(f"it cannot be looked into ({failed.strerror})", where=str(out), hint=another) from None
+    strangers = sorted(name for name in parts - _PARTS if not name.startswith(_UNFINISHED))
     if strangers:
         raise UsageError(
             f"this directory holds other things than a report ({', '.join(strangers[:3])})",
             where=str(out),
             hint="name a new directory, or one with an older report, with -o",
         )
-    above = next(folder for folder in (out.absolute().parent, *out.absolute().parents) if folder.exists())
     try:
-        Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=above)).rmdir()
+        Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=above)).rmdir()
     except OSError as failed:
-        raise UsageError(
-            f"nothing can be written there ({failed.strerror})", where=str(above), hint="name another place with -o"
-        ) from None
+        raise _unwritable(above, failed) from None
+    if TABLES in parts and not os.access(out / TABLES, os.W_OK):  # a directory moves only with who may write to it
+        raise UsageError("this part of an older report is somebody else's", where=str(out / TABLES), hint=another)
+
+
+def _unwritable(where: Path, failed: OSError) -> UsageError:
+    what = f"nothing can be written there ({failed.strerror})"
+    return UsageError(what, where=str(where), hint="name another place with -o")
 
 
 def write_report(
@@ -69,8 +81,9 @@ def write_report(
     report takes the place of an older one only when it is complete. Raises UsageError as `check_output` does.
     """
     check_output(out)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+    place = out.absolute()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=place if place.exists() else place.parent))
     try:
         made = unfinished / "report"
         made.mkdir(mode=0o755)
@@ -90,7 +103,7 @@ def write_report(
         progress("writing the tables")
         _write_tables(tables, made / TABLES)
         rows.unpersist()
-        _replace(out, made, unfinished / "older")
+        _replace(place, made, unfinished / "older")
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
     return Report(page=out / PAGE, summary=summary, block=block, remarks=said)
@@ -120,13 +133,26 @@ def _write_tables(tables: Tables, folder: Path) -> None:
 
 
 def _replace(out: Path, new: Path, older: Path) -> None:
-    """Puts `new` where `out` is, which goes to `older`; it is back if that fails."""
-    if not out.exists():
-        new.rename(out)
-        return
-    out.rename(older)
+    """Puts `new` where `out` is. What `out` holds goes to `older`; it is back if that fails, or is interrupted.
+
+    A directory that is there stays itself: it may be the current one, a mount point, or in a directory of somebody else's.
+    Raises UsageError.
+    """
+    moves = [(new, out)]
+    if out.exists():
+        older.mkdir()
+        parts = sorted(_PARTS)
+        moves = [(out / name, older / name) for name in parts if (out / name).exists()]
+        moves += [(new / name, out / name) for name in parts]
+    begun: list[tuple[Path, Path]] = []
     try:
-        new.rename(out)
-    except OSError:
-        older.rename(out)
+        for here, there in moves:
+            begun.append((here, there))
+            here.rename(there)
+    except BaseException as failed:
+        for here, there in reversed(begun):
+            if there.exists() and not here.exists():
+                there.rename(here)
+        if isinstance(failed, OSError):
+            raise _unwritable(out, failed) from None
         raise

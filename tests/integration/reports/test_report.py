@@ -585,15 +585,22 @@ def test_a_report_that_fails_leaves_the_older_one_and_nothing_else(spark: SparkS
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["report"]
 
 
-def test_a_newer_report_replaces_the_older_one(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_newer_report_replaces_the_older_one_also_in_the_current_directory(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     MadeRun(tmp_path / "runs", 1).write()
-    report(spark, tmp_path / "out" / "report", tmp_path / "runs")
+    out = tmp_path / "out" / "report"
+    out.mkdir(parents=True)
+    monkeypatch.chdir(out)
+    report(spark, Path(), tmp_path / "runs")  # which holds nothing yet
     MadeRun(tmp_path / "runs", 2).write()
 
-    made = report(spark, tmp_path / "out" / "report", tmp_path / "runs")
+    made = report(spark, Path(), tmp_path / "runs")
 
     assert "2 of 2 runs held" in made.page.read_text()
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["report"]
+    parts = ["junit.xml", "report.html", "report.md", "summary.json", "tables"]
+    assert sorted(path.name for path in out.iterdir()) == parts == sorted(os.listdir("."))  # noqa: PTH208
 
 
 def test_a_directory_with_other_things_is_never_replaced(spark: SparkSession, tmp_path: Path) -> None:

@@ -26,7 +26,8 @@ def test_a_half_history_line_is_named_with_file_and_line(tmp_path: Path) -> None
     found = find_runs([tmp_path])
     assert len(found.places) == 1
     (remark,) = found.remarks
-    assert remark.startswith(f"{history / 'node.jsonl'}:2: the last line is cut in half")
+    why = "its writer was killed, or is still writing"
+    assert remark == f"{history / 'node.jsonl'}:2: the last line is cut in half ({why}); it counts as not there"
 
 
 @pytest.mark.parametrize(
@@ -65,3 +66,16 @@ def test_a_name_of_no_directory_is_a_mistake_whatever_else_is_given(tmp_path: Pa
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match=why):
         find_runs([tmp_path / "run", tmp_path / name])
+
+
+def test_links_to_directories_are_followed_and_each_run_counts_once_by_its_own_name(tmp_path: Path) -> None:
+    top, elsewhere = tmp_path / "all" / "runs", tmp_path / "elsewhere"
+    for folder in (top / "here", elsewhere, tmp_path / "all" / "beside"):
+        run_with(folder, engine=EVENT)
+    (top / "a-latest").symlink_to(top / "here" / "run")
+    (top / "shard").symlink_to(elsewhere)
+    (elsewhere / "loop").symlink_to(elsewhere)
+    (top / "up").symlink_to("..")  # what is beside the given directory was not given
+    found = find_runs([top])
+    assert [place.shown for place in found.places] == [str(top / "here/run"), str(top / "shard/run")]
+    assert found.remarks == ()
