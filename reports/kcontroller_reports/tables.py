@@ -22,7 +22,12 @@ SCHEMA_VERSION = 1
 PARTS = schemas.PARTS
 VERDICTS = ("violated", "unknown", "environment", "held")
 
-_INPUTS = StructType([StructField(name, StringType()) for name in ("path", "directory", "trouble", "run", "verdicts")])
+_INPUTS = StructType(
+    [
+        StructField(name, StringType())
+        for name in ("path", "directory", "trouble", "run", "run_unread", "verdicts", "verdicts_unread")
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,24 +63,26 @@ def write_inputs(places: Sequence[Place], file: Path) -> None:
     """
     with file.open("w", encoding="ascii") as lines:
         for place in places:
-            run, verdicts = (_text(Path(place.path) / name) for name in ("run.json", "verdicts.json"))
-            row = {"path": place.path, "directory": place.shown, "trouble": place.trouble, "run": run}
-            lines.write(json.dumps({**row, "verdicts": verdicts}) + "\n")
+            row = {"path": place.path, "directory": place.shown, "trouble": place.trouble}
+            for name in ("run", "verdicts"):
+                row[name], row[f"{name}_unread"] = _text(Path(place.path) / f"{name}.json")
+            lines.write(json.dumps(row) + "\n")
 
 
-def _text(file: Path) -> str | None:
-    """None: there is no such file. What is no text is no JSON either."""
+def _text(file: Path) -> tuple[str | None, str | None]:
+    """None: there is no such file. And why it cannot be read. What is no text is no JSON either."""
     try:
-        return file.read_bytes().decode("utf-8", "replace")
+        return file.read_bytes().decode("utf-8", "replace"), None
     except FileNotFoundError:
-        return None
-    except OSError:
-        return ""
+        return None, None
+    except OSError as failed:
+        return "", f"{file.name} cannot be read ({failed.strerror})"
 
 
 def read_runs(spark: SparkSession, inputs: Path) -> DataFrame:
     """One row per line of `inputs`: directory, its keys, `info` and `answer` as read, `damage`."""
-    texts = spark.read.schema(_INPUTS).json(str(inputs.absolute()))
+    # To Spark a path is a pattern otherwise, and one that is escaped may still have no colon.
+    texts = spark.read.schema(_INPUTS).option("__globPaths__", False).json(str(inputs.absolute()))
     return (
         texts.withColumns(
             {"info": _document("run", schemas.RUN_JSON), "answer": _document("verdicts", schemas.VERDICTS_JSON)}
@@ -164,7 +171,8 @@ def with_damage(rows: DataFrame) -> DataFrame:
 
     strange = ~F.coalesce("answer.overall", F.lit("")).isin(*VERDICTS)
     about_run = (
-        F.when(broken("info"), "run.json is damaged")
+        F.when(F.col("run_unread").isNotNull(), F.col("run_unread"))
+        .when(broken("info"), "run.json is damaged")
         .when(newer("info"), "run.json is of a newer version")
         .when(
             _took() < 0,
@@ -172,7 +180,8 @@ def with_damage(rows: DataFrame) -> DataFrame:
         )
     )
     about_answer = (
-        F.when(~F.col("answered"), "verdicts.json is missing: the run was killed, or is still going on")
+        F.when(F.col("verdicts_unread").isNotNull(), F.col("verdicts_unread"))
+        .when(~F.col("answered"), "verdicts.json is missing: the run was killed, or is still going on")
         .when(broken("answer"), "verdicts.json is damaged")
         .when(newer("answer"), "verdicts.json is of a newer version")
         .when(_nameless(), "verdicts.json has a fault or an invariant without a name")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import os
 import subprocess
@@ -404,7 +405,7 @@ def test_folder_names_with_characters_special_to_spark_are_read(spark: SparkSess
     root = tmp_path / "a b+c%20[1]{x,y}*?é#:~\\"
     MadeRun(root, 1).write()
 
-    made = report(spark, tmp_path / "out", root)
+    made = report(spark, root.with_name(f"{root.name}out") / "report", root)
 
     assert [run.verdict for run in made.summary.runs] == ["held"]
     assert made.remarks == ()
@@ -414,7 +415,7 @@ CUT = '{"schema": 1, "overall": "he'
 
 
 NAMELESS = '{"schema": 1, "overall": "violated", "ended": true, "faults": %s, "invariants": %s}'
-DAMAGE = [
+DAMAGE: list[tuple[str, str | None, str, str]] = [  # None: a link to itself
     (
         "run.json",
         '{"started": "2026-01-02T00:00:09Z", "ended": "2026-01-02T00:00:01Z"}',
@@ -423,11 +424,13 @@ DAMAGE = [
     ),
     ("run.json", CUT, "held", "run.json is damaged"),
     ("run.json", "", "held", "run.json is damaged"),
+    ("run.json", None, "held", f"run.json cannot be read ({os.strerror(errno.ELOOP)})"),
     ("run.json", "[1, 2]", "held", "run.json is damaged"),
     ("run.json", '{"seed": "many"}', "held", "run.json is damaged"),
     ("run.json", '{"schema": 2}', "held", "run.json is of a newer version"),
     ("verdicts.json", CUT, "unknown", "verdicts.json is damaged"),
     ("verdicts.json", "", "unknown", "verdicts.json is damaged"),
+    ("verdicts.json", None, "unknown", f"verdicts.json cannot be read ({os.strerror(errno.ELOOP)})"),
     ("verdicts.json", "\xff\x00", "unknown", "verdicts.json is damaged"),
     ("verdicts.json", '{"schema": 2, "overall": "held"}', "unknown", "verdicts.json is of a newer version"),
     ("verdicts.json", '{"overall": "fine"}', "unknown", "verdicts.json has no verdict that is known here"),
@@ -521,7 +524,11 @@ def test_figures_of_two_plugins_programs_or_zookeepers_are_never_one_figure(
 def test_damaged_runs_are_counted_and_named(spark: SparkSession, tmp_path: Path) -> None:
     folders = [MadeRun(tmp_path / "runs", seed).write() for seed in range(len(DAMAGE) + 1)]
     for folder, (file, content, _, _) in zip(folders, DAMAGE, strict=False):
-        (folder / file).write_text(content, encoding="latin-1")
+        if content is None:
+            (folder / file).unlink()
+            (folder / file).symlink_to(file)
+        else:
+            (folder / file).write_text(content, encoding="latin-1")
 
     made = report(spark, tmp_path / "out", tmp_path / "runs")
 
