@@ -51,26 +51,27 @@ def run(args: argparse.Namespace) -> int:
         import pyspark  # noqa: F401
     except ImportError as missing:
         raise MissingExtraError("kcontroller report", "reports") from missing
-    from kcontroller_reports.scan import find_runs
+    from kcontroller_reports.report import check_output, write_report
+    from kcontroller_reports.scan import Found, check_directories, find_runs
+    from kcontroller_reports.session import spark_session
     from pytest_kcontroller.cli._output import documented
 
-    found = find_runs(args.directories)
-    for remark in found.remarks:
-        _remark(remark)
-    if not found.places:
-        print("there is nothing to report: no run directory (one with a run.json) was found", file=sys.stderr)
-        _print_json(args, _NOTHING_RAN, remarks=found.remarks)
-        return _NOTHING_RAN
-    from kcontroller_reports.report import check_output, write_report
-
+    check_directories(args.directories)
     check_output(args.out)
-    _say(f"{len(found.places)} run{'' if len(found.places) == 1 else 's'} found; Spark starts, which takes a while")
-    from kcontroller_reports.session import spark_session
-
-    runs = len(found.places)
-    without = documented(lambda status: _print_json(args, status, runs=runs, remarks=found.remarks))
-    with without, spark_session(runs=runs, tell=_say) as spark:
-        report = write_report(spark, found.places, args.out, found.remarks, _say)
+    found = Found((), ())
+    with documented(lambda status: _print_json(args, status, runs=len(found.places), remarks=found.remarks)):
+        _say("looking for runs")
+        found = find_runs(args.directories)
+        for remark in found.remarks:
+            _remark(remark)
+        runs = len(found.places)
+        if not runs:
+            print("there is nothing to report: no run directory (one with a run.json) was found", file=sys.stderr)
+            _print_json(args, _NOTHING_RAN, remarks=found.remarks)
+            return _NOTHING_RAN
+        _say(f"{runs} run{'' if runs == 1 else 's'} found; Spark starts, which takes a while")
+        with spark_session(runs=runs, tell=_say) as spark:
+            report = write_report(spark, found.places, args.out, found.remarks, _say)
     _tell(args, found.remarks, report)
     return 0
 

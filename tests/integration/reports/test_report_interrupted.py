@@ -55,11 +55,11 @@ def reporting_of(folder: Path) -> list[str]:
     return [sys.executable, "-c", PROGRAM, "report", str(folder / "runs"), "-o", str(folder / "out"), "--json"]
 
 
-def check_document(said: bytes, status: int) -> None:
-    """Of a report of one run that was not written."""
+def check_document(said: bytes, status: int, runs: int = 1) -> None:
+    """Of a report of so many runs that was not written."""
     document = json.loads(said)
     jsonschema.validate(document, SCHEMA)
-    assert (document["status"], document["runs"], document["files"]) == (status, 1, {})
+    assert (document["status"], document["runs"], document["files"]) == (status, runs, {})
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
@@ -94,3 +94,17 @@ def test_where_spark_cannot_start_there_is_a_document_too(tmp_path: Path) -> Non
     assert done.returncode == 6
     assert b"a java is here, and does not run" in done.stderr
     check_document(done.stdout, 6)
+
+
+def test_while_runs_are_looked_for_there_is_a_document_too(tmp_path: Path) -> None:
+    (history := tmp_path / "run" / "history").mkdir(parents=True)
+    (tmp_path / "run" / "run.json").touch()
+    os.mkfifo(history / "engine.jsonl")  # nobody writes to it: whoever reads it waits
+    words = [sys.executable, "-c", PROGRAM, "report", str(tmp_path), "-o", str(tmp_path / "out"), "--json"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as reporting:
+        assert reporting.stderr is not None
+        assert reporting.stderr.readline() == b"... looking for runs\n"
+        reporting.send_signal(signal.SIGINT)
+        said, complaints = reporting.communicate(timeout=scaled(60))
+    assert reporting.returncode == 130, complaints
+    check_document(said, 130, runs=0)
