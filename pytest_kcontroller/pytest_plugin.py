@@ -277,7 +277,7 @@ def _end_at_the_call(failure: BaseException) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    if call.excinfo is not None and not item.config.option.fulltrace:
+    if call.excinfo is not None and not item.config.getoption("fulltrace", False):  # -p no:terminal has none
         _end_at_the_call(call.excinfo.value)
     report = yield
     if report.failed:
