@@ -35,7 +35,7 @@ from pytest_kcontroller.fixtures.definitions import (
     zookeeper,
 )
 from pytest_kcontroller.fixtures.noted import clusters_key, failed_key, left_key, logs_key
-from pytest_kcontroller.fixtures.options import TIMEOUT_SCALE_VARIABLE, add_options, given, read_settings
+from pytest_kcontroller.fixtures.options import TIMEOUT_SCALE_VARIABLE, KcSettings, add_options, given, read_settings
 from pytest_kcontroller.fixtures.server_fixtures import (
     _kc_zookeeper_ensemble,
     _kc_zookeeper_of_run,
@@ -102,12 +102,20 @@ def pytest_configure(config: pytest.Config) -> None:
     for line in MARKERS:
         config.addinivalue_line("markers", line)
     settings = read_settings(config)
-    if settings.timeout_scale != 1:
-        # Every process that is started reads it there.
-        os.environ[TIMEOUT_SCALE_VARIABLE] = str(settings.timeout_scale)
-    os.environ.update(settings.environment)
+    _put_into_environment(config, settings)
     if not (config.option.help or config.option.version):
         campaign_items.choose_files(config, settings)
+
+
+def _put_into_environment(config: pytest.Config, settings: KcSettings) -> None:
+    """Every process that is started reads it there. It ends with the run: another one in this process has its own."""
+    said = settings.environment
+    if settings.timeout_scale != 1:
+        said[TIMEOUT_SCALE_VARIABLE] = str(settings.timeout_scale)
+    environment = pytest.MonkeyPatch()
+    for name, value in said.items():
+        environment.setenv(name, value)
+    config.add_cleanup(environment.undo)
 
 
 @pytest.hookimpl(wrapper=True)
