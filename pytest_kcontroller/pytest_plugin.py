@@ -34,7 +34,7 @@ from pytest_kcontroller.fixtures.definitions import (
     zk_proxy,
     zookeeper,
 )
-from pytest_kcontroller.fixtures.noted import clusters_key, failed_key, left_key, logs_key
+from pytest_kcontroller.fixtures.noted import clusters_key, failed_key, fixtures_of, left_key, logs_key
 from pytest_kcontroller.fixtures.options import TIMEOUT_SCALE_VARIABLE, KcSettings, add_options, given, read_settings
 from pytest_kcontroller.fixtures.server_fixtures import (
     _kc_zookeeper_ensemble,
@@ -64,7 +64,8 @@ FIXTURES = (
     *marker.CLUSTERS,
     *("kcontroller", "kc_system", "zookeeper", "zk", "zk_proxy", "toxiproxy", "kc_stub_brokers", "kafka_release"),
 )
-"""Tests with one of these are looked at for what they leave behind."""
+"""Tests with one of these are looked at for what they leave behind. Each is made of `kc_settings`, which a fixture of
+a suite's own that has the name is not."""
 
 __all__ = [
     "_kc_grounds",
@@ -150,7 +151,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
-    if read_settings(item.config).leaks != "off" and {*FIXTURES} & {*getattr(item, "fixturenames", ())}:
+    if read_settings(item.config).leaks != "off" and _uses_ours(item):
         from pytest_kcontroller.fixtures.leaks import Before
 
         item.stash[before_key] = Before.now()
@@ -161,6 +162,11 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
         if (clusters := _clusters(item)) and read_settings(item.config).keep != "never":
             item.config.stash[interrupted_key] = clusters[0][1].directory
         raise
+
+
+def _uses_ours(item: pytest.Item) -> bool:
+    names = fixtures_of(item)
+    return "kc_settings" in names and not names.isdisjoint(FIXTURES)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
