@@ -262,6 +262,7 @@ class Context:
             for broker in self._brokers_with_failed(tp):
                 self.set_on_failed_disk(broker, [tp], failed=False)
             self.end_reassignment(tp)
+            self.strays.pop(tp, None)
             for broker in self._assignments.pop(tp).replicas:
                 self._hosted[broker].pop(tp, None)
             for states in self._replica_states.values():

@@ -72,13 +72,13 @@ def without(
 ) -> dict[TopicPartition, LeaderAndIsr]:
     """The states when `broker` has gone. One that does not have it in the ISR needs no change, and no leader epoch either.
 
-    Each keeps the partition epoch that it replaces. Whoever is not in what is left of the ISR leads no more:
-    Kafka, which keeps the others in it, need not look at anybody but `broker`.
+    Each keeps the partition epoch that it replaces. Who leads and is no replica leads no more if it is not in what is left
+    of the ISR: Kafka, which keeps such a member in it, need not look at anybody but `broker`.
     """
     assignments = context.assignments
     return {
         tp: make_state(
-            leader=state.leader if state.leader in left and state.leader != broker else NO_LEADER,
+            leader=state.leader if _leads_on(state.leader, broker, left, replicas) else NO_LEADER,
             leader_epoch=next_epoch(state.leader_epoch),
             isr=left,
             controller_epoch=context.epoch,
@@ -87,8 +87,13 @@ def without(
         )
         for tp, state in states.items()
         if broker in state.isr
-        for left in (isr_without(state.isr, broker, assignments[tp].replicas if tp in assignments else ()),)
+        for replicas in (assignments[tp].replicas if tp in assignments else (),)
+        for left in (isr_without(state.isr, broker, replicas),)
     }
+
+
+def _leads_on(leader: int, gone: int, left: tuple[int, ...], replicas: tuple[int, ...]) -> bool:
+    return leader != gone and (leader in left or leader in replicas)
 
 
 @seam("controller.isr-without")

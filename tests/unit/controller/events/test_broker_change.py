@@ -36,6 +36,14 @@ def test_a_dead_follower_leaves_the_isr_and_all_other_replicas_hear_of_it(box: C
     assert list(box.recipients("UpdateMetadata")) == [1, 2]
 
 
+def test_a_leader_that_has_left_the_isr_itself_leads_on_when_a_follower_dies(box: ControllerBox) -> None:
+    """Kafka does not look at it either: it is a replica, and lives."""
+    running(box, [[1, 2, 3]])
+    box.alter_partition("t-0", [2, 3])
+    box.remove_broker(3)
+    assert (box.state("t-0").leader, box.state("t-0").isr) == (1, (2,))
+
+
 def test_the_last_of_the_isr_stays_in_it_without_a_leader(box: ControllerBox) -> None:
     """KAFKA-5083: nobody else could ever lead cleanly."""
     running(box, [[1]])
