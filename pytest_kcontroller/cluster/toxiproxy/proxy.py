@@ -96,6 +96,9 @@ class Proxy:
         return self.listen != str(await resolve(listen)) or self.upstream != upstream
 
     def _accepted(self, client: End) -> None:
+        if self._server is None:  # it was stopped after the system had accepted, and before we heard of it
+            client.transport.abort()
+            return
         self._dialling[client] = asyncio.create_task(self._connect(client))
 
     async def _connect(self, client: End) -> None:
