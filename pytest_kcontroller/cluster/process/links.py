@@ -295,15 +295,17 @@ class Links:
 
     async def stop(self) -> None:
         """Ends the server that was started here, or deletes the proxies from one that was not. Idempotent."""
-        for held in self._held:
-            held.release()
-        self._held.clear()
-        if self._process is not None:
-            await self._process.stop(scaled(2))
-        else:
-            with contextlib.suppress(EnvironmentFailure):  # the server is gone, and its proxies with it
-                for link in list(self._addresses):
-                    await self._on.delete(self._name(link))
+        try:
+            if self._process is not None:
+                await self._process.stop(scaled(2))
+            else:
+                with contextlib.suppress(EnvironmentFailure):  # the server is gone, and its proxies with it
+                    for link in list(self._addresses):
+                        await self._on.delete(self._name(link))
+        finally:  # while a proxy listens, its port is nobody else's
+            for held in self._held:
+                held.release()
+            self._held.clear()
         self._addresses.clear()
         self._client.close()
 
