@@ -44,8 +44,7 @@ class Placed:
 class End(asyncio.Protocol):
     """One socket. `outgoing` takes what it reads, `incoming` writes to it; before it has them it reads nothing."""
 
-    def __init__(self, made: Callable[[End], None] | None = None) -> None:
-        self._made = made
+    def __init__(self) -> None:
         self.outgoing: Line | None = None
         self.incoming: Line | None = None
         self.has_room = True
@@ -54,8 +53,6 @@ class End(asyncio.Protocol):
         self.transport = cast(asyncio.Transport, transport)
         self.transport.pause_reading()
         asyncio.get_running_loop().call_soon(self._stay_paused)
-        if self._made is not None:
-            self._made(self)
 
     def _stay_paused(self) -> None:
         """Python before 3.11.4 begins to read after `connection_made`, whatever that has said."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
+import socket
+from functools import partial
 from typing import cast
 
 from pytest_kcontroller.cluster.toxiproxy.addresses import (
@@ -20,6 +22,8 @@ from pytest_kcontroller.cluster.toxiproxy.toxics import Toxic
 from pytest_kcontroller.runtime.timeouts import within
 
 DIAL_S = 5.0
+AGAIN_S = 1.0
+"""So long nothing is accepted after the system could not."""
 
 
 class ListenError(Exception):
@@ -34,15 +38,15 @@ class Proxy:
         self.name, self.listen, self.upstream, self.strict = name, listen, upstream, strict
         self.toxics: list[Placed] = []
         self._rng = rng
-        self._server: asyncio.Server | None = None
-        self._dialling: dict[End, asyncio.Task[None]] = {}
+        self._listening: socket.socket | None = None
+        self._dialling: dict[socket.socket, asyncio.Task[None]] = {}
         self._connections: dict[Connection, None] = {}
         # Two changes at once would each start the stages of a line, or a listener.
         self._toxic_changes, self._changes = asyncio.Lock(), asyncio.Lock()
 
     @property
     def enabled(self) -> bool:
-        return self._server is not None
+        return self._listening is not None
 
     async def start(self) -> None:
         """Listens, if it does not. `listen` is then the address with its number. Raises ListenError."""
@@ -50,7 +54,7 @@ class Proxy:
             await self._start()
 
     async def _start(self) -> None:
-        if self._server is not None:
+        if self._listening is not None:
             return
         try:
             address = await resolve(self.listen)
@@ -61,8 +65,8 @@ class Proxy:
         except OSError as refused:
             raise ListenError(explain(address, refused)) from None
         self.listen = bound_to(listening)
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(lambda: End(self._accepted), sock=listening, backlog=BACKLOG)
+        self._listening = listening
+        self._accept_from(listening)
 
     async def stop(self) -> None:
         """Stops listening and closes every connection, with FIN unless it is younger than a reset_peer."""
@@ -70,12 +74,12 @@ class Proxy:
             self._stop()
 
     def _stop(self) -> None:
-        if self._server is not None:
-            self._server.close()
-            self._server = None
-        for client, task in self._dialling.items():
+        if self._listening is not None:
+            asyncio.get_running_loop().remove_reader(self._listening)
+            self._listening.close()
+            self._listening = None
+        for task in self._dialling.values():
             task.cancel()
-            client.transport.abort()
         for connection in self._connections:
             connection.abort()
 
@@ -95,25 +99,47 @@ class Proxy:
         """A name is the same as its number. Raises AddressError."""
         return self.listen != str(await resolve(listen)) or self.upstream != upstream
 
-    def _accepted(self, client: End) -> None:
-        if self._server is None:  # it was stopped after the system had accepted, and before we heard of it
-            client.transport.abort()
-            return
-        self._dialling[client] = asyncio.create_task(self._connect(client))
+    # An asyncio.Server may have accepted a connection when it is closed, and then forgets it: open, and nobody's.
 
-    async def _connect(self, client: End) -> None:
+    def _accept_from(self, listening: socket.socket) -> None:
+        if self._listening is listening:
+            asyncio.get_running_loop().add_reader(listening, self._accept, listening)
+
+    def _accept(self, listening: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        for _ in range(BACKLOG):
+            try:
+                accepted, _ = listening.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError:  # of files, for example, there are no more now
+                loop.remove_reader(listening)
+                loop.call_later(AGAIN_S, self._accept_from, listening)
+                return
+            accepted.setblocking(False)
+            self._dialling[accepted] = task = loop.create_task(self._connect(accepted))
+            task.add_done_callback(partial(self._dialled, accepted))
+
+    def _dialled(self, accepted: socket.socket, task: asyncio.Task[None]) -> None:
+        del self._dialling[accepted]
+        if task.cancelled():  # maybe before it began
+            accepted.close()
+
+    async def _connect(self, accepted: socket.socket) -> None:
+        _, client = await asyncio.get_running_loop().connect_accepted_socket(End, accepted)
         try:
             async with within(DIAL_S):
                 upstream = cast(End, await dial(self.upstream, End))
         except (OSError, AddressError):  # TimeoutError is one
             client.transport.close()
+        except asyncio.CancelledError:
+            client.transport.abort()
+            raise
         else:
             connection = Connection(
                 client, upstream, self.toxics, self._rng, self._connections.pop, redraws=self.strict
             )
             self._connections[connection] = None
-        finally:
-            del self._dialling[client]
 
     async def add(self, placed: Placed) -> None:
         self.toxics.append(placed)
