@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kcontroller_chaos.backends import first_able
-from kcontroller_chaos.campaign.file import load_campaign
+from kcontroller_chaos.backends import first_able, simulated
+from kcontroller_chaos.campaign.file import Campaign, load_campaign
 from kcontroller_chaos.catalogue import load_catalogue
 from kcontroller_chaos.catalogue.placement import FAULT_KEYS
 from kcontroller_chaos.checking import Verdict
@@ -100,20 +100,26 @@ def test_an_unknown_name_gets_the_nearest(command: str, capsys: pytest.CaptureFi
     assert said.out == ""
 
 
-@pytest.mark.parametrize("command", ["faults", "selectors", "assignments"])
+def test_the_example_of_a_fault_is_part_of_a_valid_campaign(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, entry in entries(capsys, "faults").items():
+        campaign = campaign_of(entry, tmp_path)
+        first_able(campaign).check_has(campaign.needs)
+        assert [spec.fault.kind for spec in campaign.faults] == [name]
+
+
+@pytest.mark.parametrize("command", ["selectors", "assignments"])
 def test_an_example_is_part_of_a_valid_campaign(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, entry in entries(capsys, command).items():
-        (tmp_path / "campaign.toml").write_text(f"{HEAD}{entry['example']}")
-        campaign = load_campaign(tmp_path / "campaign.toml")
-        settings = check(campaign, Options(backend=first_able(campaign).name))
-        chosen = {
-            "faults": [spec.fault.kind for spec in campaign.faults],
-            "selectors": list(settings.selectors.values()),
-            "assignments": [settings.assignment],
-        }
+        settings = check(campaign_of(entry, tmp_path), Options(backend=simulated().name))
+        chosen = {"selectors": list(settings.selectors.values()), "assignments": [settings.assignment]}
         assert chosen[command] == [name]
+
+
+def campaign_of(entry: dict[str, Any], directory: Path) -> Campaign:
+    (directory / "campaign.toml").write_text(f"{HEAD}{entry['example']}")
+    return load_campaign(directory / "campaign.toml")
 
 
 @pytest.mark.parametrize("name", NAMES["invariants"])
