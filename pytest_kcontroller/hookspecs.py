@@ -47,7 +47,8 @@ class LeaderSelector(Protocol):
         The answer is checked before it is written: the leader is live and in the ISR, the ISR is within the assignment,
         nobody is in it twice, nobody from outside the old ISR unless that is allowed. A bad answer, an exception, and none
         within the limit of its batch (the setting plugin_limit_s) is recorded as `selector.bad-answer` with the plugin's
-        name, and the stock rule of the reason decides.
+        name, and the stock rule of the reason decides. Each node asks once for each reason when it starts, about a topic
+        `__trial`: one that hangs then is never asked again.
         """
         ...
 

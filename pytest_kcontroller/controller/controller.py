@@ -80,6 +80,10 @@ class Controller:
         self._phase = "starting"
         self._handles = False
 
+    def try_out(self, selectors: Selectors) -> None:
+        """Before `run`: see Elections."""
+        self._elections.try_out(selectors)
+
     # --- what the node sees
 
     @property

@@ -86,6 +86,7 @@ class Node:
             lambda broker: self._link(broker, CONTROL_PLANE),
             plugin_limit_s=settings.plugin_limit_s,
         )
+        self._tried = plugins.selectors_for(settings.selectors)
         self._clients = self._broker.clients = self._client_side(plugins)
         self._limits = ShutdownLimits.of(settings.config)
         self._stopping = self._halted = False
@@ -136,6 +137,7 @@ class Node:
         `ready` is called once, when the broker is registered. Raises UsageError and EnvironmentFailure at the start, and
         LogDirFailedError at any time: then the session is left alone, as by a process that is killed.
         """
+        self._controller.try_out(self._tried)
         try:
             async with within(self._start_limit_s):
                 store = await self._open()

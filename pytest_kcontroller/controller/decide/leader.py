@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from pytest_kcontroller.controller.context import Context
+from pytest_kcontroller.controller.decide import trial
 from pytest_kcontroller.hookspecs import LeaderSelector
 from pytest_kcontroller.model.cluster import INITIAL_LEADER_EPOCH, LeaderAndIsr, TopicPartition, make_state, next_epoch
 from pytest_kcontroller.model.election import BrokerTable, ElectionReason, LeaderChoice, PartitionView, told
@@ -77,6 +78,13 @@ class Elections:
         self._trusted = tuple(type(selector) for selector in stock.values())
         self._silent: dict[str, int] = {}
         """Selector -> the epoch of the term in which it is not asked any more."""
+        self._stuck: dict[str, str] = {}
+        """Selector -> why it is never asked."""
+
+    def try_out(self, selectors: Selectors) -> None:
+        """Asks these, which are like the chosen ones, about a partition that is in no cluster: one that gives no answer is
+        never asked again, since that would hold up a recovery."""
+        self._stuck = trial.without_answer(selectors, self._trusted, limit_s=self._limit_s)
 
     def elect(
         self,
@@ -97,7 +105,7 @@ class Elections:
         if type(selector) in self._trusted:
             self._ask(asked, selector, answers)
         else:
-            if self._silent.get(selector.name) != context.epoch:
+            if states and self._silent.get(selector.name) != context.epoch:
                 answers = self._ask_within(asked, selector)
             self._ask(asked, self._stock[reason], answers)
         for state, answer in zip(states.values(), answers, strict=True):
@@ -110,13 +118,15 @@ class Elections:
     def _ask_within(self, asked: _Asked, selector: LeaderSelector) -> list[_Answer]:
         """Of all partitions, or of those before the one that it did not answer for in time."""
         answers: list[_Answer] = []
-        late = None
-        try:
-            answer_within(self._limit_s, partial(self._ask, asked, selector, answers))
-        except NoAnswerError as passed:
-            answers = answers[:]  # what a call that was given up still adds is nobody's
+        late = self._stuck.get(selector.name)
+        if late is None:
+            try:
+                answer_within(self._limit_s, partial(self._ask, asked, selector, answers))
+            except NoAnswerError as passed:
+                answers = answers[:]  # what a call that was given up still adds is nobody's
+                late = f"{passed}; it is not asked again in this term"
+        if late is not None:
             self._silent[selector.name] = asked.context.epoch
-            late = f"{passed}; it is not asked again in this term"
         for tp, why in zip(asked.states, [*(answer.why for answer in answers), late], strict=False):
             if why is not None:
                 self._record(SelectorBadAnswer(plugin=selector.name, topic=tp.topic, partition=tp.partition, why=why))

@@ -52,7 +52,7 @@ duration_s = 1
 
 MINE = 'selectors = { offline = "mine", preferred = "mine", controlled_shutdown = "mine" }'
 NO_ANSWER = f"it gave no answer within {scaled(0.2):g} s, and stood at"
-STUCK = "; it is not asked again in this term"
+STUCK = "when it was tried at the start of the node; it is not asked in any term"
 
 
 def played(directory: Path, selectors: str, *options: str) -> tuple[int, dict[str, Any]]:

@@ -92,3 +92,32 @@ def test_whatever_it_raises_the_stock_rule_decides_for_that_partition(
     box.remove_broker(1)
     assert [box.state(f"t-{number}").leader for number in range(3)] == [3, 2, 3]
     assert [bad["why"] for bad in box.events("selector.bad-answer")] == [f"it raised {kind.__name__}()"]
+
+
+def test_one_that_hangs_when_it_is_tried_holds_up_no_recovery_in_any_term(box: ControllerBox, sleepy: Sleepy) -> None:
+    sleepy.asleep_over = "__trial-0"
+    box.controller.try_out(dict.fromkeys(ElectionReason, sleepy))
+    assert sleepy.asked == ["__trial-0"]
+    for removed in (1, 2):
+        box.remove_broker(removed)
+    box.expire_session()
+    box.register_broker(2)
+    box.remove_broker(3)
+    assert sleepy.asked == ["__trial-0"]
+    bad = box.events("selector.bad-answer")
+    assert [(event["topic"], event["partition"]) for event in bad] == [("t", 0)] * 2, "once in a term"
+    for event in bad:
+        assert event["why"].startswith("it gave no answer within 0.2 s, and stood at test_selectors_in_time.py:")
+        assert event["why"].endswith(", when it was tried at the start of the node; it is not asked in any term")
+
+
+@pytest.mark.parametrize("raises", [None, ValueError, SystemExit, asyncio.CancelledError])
+def test_what_it_answers_or_raises_when_it_is_tried_is_of_no_interest(
+    box: ControllerBox, sleepy: Sleepy, raises: type[BaseException] | None
+) -> None:
+    sleepy.asleep_over, sleepy.raises = ("__trial-0", raises) if raises else ("", None)
+    box.controller.try_out(dict.fromkeys(ElectionReason, sleepy))
+    assert sleepy.asked == ["__trial-0"] * len(ElectionReason)
+    box.remove_broker(1)
+    assert [box.state(f"t-{number}").leader for number in range(3)] == [3, 3, 3]
+    assert box.events("selector.bad-answer") == []
