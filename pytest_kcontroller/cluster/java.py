@@ -20,6 +20,8 @@ NOT_THERE = "is not there"
 VERSION_S = 30.0
 LAST_LINES = 5
 DEBIAN = Path("/usr/share/java")
+UTF_8 = {"LC_ALL": "C.UTF-8"}
+"""A JVM takes the names of files in the encoding of its locale, and shows others as question marks."""
 
 
 @cache
@@ -130,3 +132,16 @@ def _package(name: str) -> Path | None:
     """Folder of an installed package, without importing it."""
     spec = importlib.util.find_spec(name)
     return Path(spec.origin).parent if spec is not None and spec.origin is not None else None
+
+
+def in_properties(value: object) -> str:
+    """As the value of a Java properties file: Latin-1, with backslash escapes (java.util.Properties.load).
+
+    Raises EnvironmentFailure: it is no text.
+    """
+    try:
+        units = str(value).encode("utf-16-be")
+    except UnicodeEncodeError:
+        raise EnvironmentFailure("the path is no UTF-8, which Java cannot name", where=repr(str(value))) from None
+    chars = [chr(int.from_bytes(units[at : at + 2])) for at in range(0, len(units), 2)]
+    return "".join(char if " " < char < "\x7f" and char != "\\" else f"\\u{ord(char):04x}" for char in chars)

@@ -13,6 +13,7 @@ from pytest_kcontroller.broker.log_dir import log_dir_names
 from pytest_kcontroller.cluster.children.patience import Patience
 from pytest_kcontroller.cluster.children.processes import Supervised
 from pytest_kcontroller.cluster.class_data import ClassData
+from pytest_kcontroller.cluster.java import UTF_8, in_properties
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.embedded import TERMINATED
 from pytest_kcontroller.errors import EnvironmentFailure, StartError, UsageError
@@ -75,7 +76,8 @@ class BrokerSettings:
 
     @property
     def properties(self) -> str:
-        """The broker's file. It listens on a free port, which is in its registration."""
+        """The broker's file. It listens on a free port, which is in its registration. Raises EnvironmentFailure: its
+        directory is no text."""
         values = {
             "broker.id": str(self.id),
             "listeners": "PLAINTEXT://127.0.0.1:0",
@@ -85,7 +87,7 @@ class BrokerSettings:
             **DEFAULTS,
             **self.config,
         }
-        return "".join(f"{key}={value}\n" for key, value in values.items())
+        return "".join(f"{key}={in_properties(value)}\n" for key, value in values.items())
 
     def write(self) -> None:
         """What `command` reads, into its directory."""
@@ -114,7 +116,7 @@ class BrokerSettings:
         """`options`: what else the JVM is told."""
         return [
             *(str(self.java), *self.jvm, f"-Xmx{self.heap}", *options),
-            f"-Dlog4j.configuration=file:{self.directory / 'log4j.properties'}",
+            f"-Dlog4j.configuration={(self.directory / 'log4j.properties').as_uri()}",
             *("-cp", self.classpath, "kafka.Kafka", str(self.directory / "server.properties")),
         ]
 
@@ -173,6 +175,7 @@ class KafkaBroker:
                 self.settings.command_with(self._classes.options),
                 log=self.log,
                 cwd=self.settings.directory,
+                env=UTF_8,
                 cleanup=[self.settings.directory],
             )
             patience = Patience(scaled(START_S), self._process.pid)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pytest_kcontroller.broker.log_dir import log_dir_names
+from pytest_kcontroller.cluster.java import UTF_8
 from pytest_kcontroller.cluster.kafka.broker import START_S, BrokerSettings
 from pytest_kcontroller.cluster.process.node import SupervisedNode
 from pytest_kcontroller.cluster.timing import scaled
@@ -42,6 +43,10 @@ class KafkaNode(SupervisedNode):
     @property
     def _command(self) -> list[str]:
         return self._settings.command
+
+    @property
+    def _environment(self) -> Mapping[str, str]:
+        return UTF_8
 
     async def end(self, timeout_s: float) -> None:
         """At once: each would wait for a controller that ends too."""

@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from pytest_kcontroller.cluster.children.processes import Supervised
+from pytest_kcontroller.cluster.java import UTF_8
 from pytest_kcontroller.cluster.kafka.broker import JVM
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure, UsageError
@@ -49,7 +50,7 @@ class Tool:
         or did not end in time."""
         quiet, printed = directory / "log4j.properties", directory / "output"
         quiet.write_text("log4j.rootLogger=OFF\n", encoding="utf-8")
-        jvm = (*JVM, "-Xmx256m", f"-Dlog4j.configuration=file:{quiet}")
+        jvm = (*JVM, "-Xmx256m", f"-Dlog4j.configuration={quiet.as_uri()}")
         command: list[str | Path] = [
             self.java,
             *jvm,
@@ -58,7 +59,7 @@ class Tool:
             main_class(self.name, self.jars),
             *arguments,
         ]
-        process = await Supervised.start(self.name, command, log=printed, cwd=directory, cleanup=[directory])
+        process = await Supervised.start(self.name, command, log=printed, cwd=directory, env=UTF_8, cleanup=[directory])
         try:
             async with within(scaled(timeout_s)):
                 status = await process.wait()

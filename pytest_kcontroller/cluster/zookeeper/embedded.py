@@ -11,18 +11,15 @@ from typing import Self
 
 from pytest_kcontroller.cluster.children.processes import Supervised
 from pytest_kcontroller.cluster.class_data import ClassData
-from pytest_kcontroller.cluster.java import find_java, zookeeper_classpath
+from pytest_kcontroller.cluster.java import UTF_8, find_java, in_properties, zookeeper_classpath
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.seats import HeldPort, Seat
 from pytest_kcontroller.cluster.zookeeper.server import JVM_OPTIONS, MAX_SESSION_MS, SNAP_COUNT, TICK_MS, ZooKeeper
-from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.cluster import Address
 
 STOP_S = 5.0
 TERMINATED = 128 + signal.SIGTERM
 """The status of a JVM that a signal has ended in good order."""
-UTF_8 = {"LC_ALL": "C.UTF-8"}
-"""A JVM takes the names of files in the encoding of its locale, and shows others as question marks."""
 HEAP = "256m"
 """A test's znodes are few."""
 _JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xms64m")
@@ -191,23 +188,10 @@ def _configuration(directory: Path, log_data: Path, port: int, tick_ms: int) -> 
         min_ms=2 * tick_ms,
         max_ms=MAX_SESSION_MS,
         snap_count=SNAP_COUNT,
-        data=_in_properties(directory / "data"),
-        log_data=_in_properties(log_data),
+        data=in_properties(directory / "data"),
+        log_data=in_properties(log_data),
         port=port,
     )
-
-
-def _in_properties(path: Path) -> str:
-    """As the value of a Java properties file: Latin-1, with backslash escapes (java.util.Properties.load).
-
-    Raises EnvironmentFailure: the path is no text.
-    """
-    try:
-        units = str(path).encode("utf-16-be")
-    except UnicodeEncodeError:
-        raise EnvironmentFailure("the path is no UTF-8, which Java cannot name", where=repr(str(path))) from None
-    chars = [chr(int.from_bytes(units[at : at + 2])) for at in range(0, len(units), 2)]
-    return "".join(char if " " < char < "\x7f" and char != "\\" else f"\\u{ord(char):04x}" for char in chars)
 
 
 def _main(classpath: str, directory: Path, config: Path) -> list[str]:

@@ -95,6 +95,23 @@ def run(directory: Path, test: str, *arguments: str, **environment: str) -> subp
     )
 
 
+WORKS = """
+def test_it(kafka_release, zookeeper):
+    release = kafka_release("3.9.1")
+    broker = release.start_broker(zookeeper, id=1)
+    release.tool("kafka-topics", "--bootstrap-server", broker.bootstrap_server, "--create", "--topic", "t")
+    assert list(broker.log.with_suffix("").glob("**/t-0"))
+"""
+
+
+def test_its_directory_may_have_any_name(kafka_release: KafkaReleases, tmp_path: Path) -> None:
+    kafka_release(RELEASE)
+    place = tmp_path / "größe \\u0041 50%20"
+    place.mkdir()
+    ran = run(place, WORKS, f"--basetemp={place / 'base'}", LC_ALL="C")
+    assert ran.returncode == 0, ran.stdout
+
+
 def test_a_killed_pytest_leaves_no_broker(kafka_release: KafkaReleases, tmp_path: Path) -> None:
     kafka_release(RELEASE)  # skipped where it cannot be
     ran = run(tmp_path, KILLED)
