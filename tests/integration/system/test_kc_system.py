@@ -15,7 +15,7 @@ from kazoo.exceptions import NoAuthError
 
 from kcontroller_chaos.znode_invariants import exists_after_healing, one_owner, owned_after_healing
 from pytest_kcontroller import KSystems
-from pytest_kcontroller.cluster.children.processes import leftovers, session_id
+from pytest_kcontroller.cluster.children.processes import Leftover, leftovers, session_id
 from pytest_kcontroller.errors import EnvironmentFailure, StartError, UsageError, WaitTimeoutError
 from pytest_kcontroller.fixtures.asked import NeverExercisedWarning
 from pytest_kcontroller.fixtures.kcluster import InvariantError
@@ -193,12 +193,15 @@ while True:
 def test_one_that_ignores_the_signal_and_forks_leaves_nothing(kc_system: KSystems) -> None:
     from pytest_kcontroller.errors import EnvironmentFailure
 
+    def mine() -> list[Leftover]:
+        return [each for each in leftovers() if each.session == session_id() and "time.sleep(600)" in each.command]
+
     system = kc_system([*program(DEAF), "{zk}"], nodes=1, stop_s=0.5)
     with pytest.raises(EnvironmentFailure, match=r"node 0 did not end within .* s after SIGTERM"):
         system.stop(0)
+    assert mine() != []
     system.kill(0)
-    mine = [each for each in leftovers() if each.session == session_id() and "600" in each.command]
-    assert mine == []
+    assert mine() == []
 
 
 MORTAL = """
