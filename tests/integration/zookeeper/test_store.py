@@ -287,10 +287,11 @@ def test_a_fence_that_is_stale_refuses_changes_too(stage: Any) -> None:
 def test_a_fence_that_closes_while_the_answer_is_lost(stage: Any) -> None:
     async def scene(store: Store, proxy: Any, other: Store, events: list[SessionEvent]) -> None:
         proxy.cut_at("request", MULTI)
-        proxy.refuse(1)
+        proxy.refuse(1000)  # until the other has written, however long that takes
         writing = asyncio.ensure_future(store.write_each([Create(path) for path in names(5)], fence=OPEN))
         await until(lambda: proxy.cuts == 1)
         await other.write_all([SetData("/controller_epoch", b"2", 0)])
+        proxy.refuse(0)
         with pytest.raises(FencedError):
             await writing
         assert await versions(other, names(5)) == [None] * 5
