@@ -3,12 +3,11 @@ docs are made from it (published.py)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from kcontroller_chaos.admin import ACTIONS
 from kcontroller_chaos.catalogue import Catalogue, actions, invariants
-from kcontroller_chaos.catalogue.key import REQUIRED, Key
+from kcontroller_chaos.catalogue.key import REQUIRED, Key, merged
 from kcontroller_chaos.catalogue.placement import DAY_S, FAULT_KEYS
 from kcontroller_chaos.znode_invariants import KINDS
 from pytest_kcontroller.cluster.limits import LONGEST_SESSION_MS, MOST_NODES
@@ -58,7 +57,7 @@ CAMPAIGN = Section(
             least=1,
             most=DAY_S,
         ),
-        Key("seeds", "seeds", '"1..20" or a list of whole numbers; one run each', "1..1"),
+        Key("seeds", "seeds", '"1..20", "1,4,7" or a list of whole numbers; one run each', "1..1"),
     ),
     required=True,
 )
@@ -158,10 +157,11 @@ WORKLOAD_KEYS = (
 
 def workload_section() -> Section:
     """The keys of all actions, those that every entry has first."""
+    own = merged({kind: actions.keys_of(kind) for kind in ACTIONS}, "of")
     return Section(
         "workload",
         "what is asked of the cluster meanwhile",
-        (*WORKLOAD_KEYS, *_own_keys(ACTIONS, actions.keys_of)),
+        (*WORKLOAD_KEYS, *own),
         many=True,
     )
 
@@ -169,30 +169,8 @@ def workload_section() -> Section:
 def invariants_section() -> Section:
     """The keys of all kinds of invariants over znodes."""
     kind = Key("kind", "string", "what must hold", REQUIRED, choices=tuple(KINDS))
-    own = _own_keys(KINDS, invariants.keys_of)
+    own = merged({kind: invariants.keys_of(kind) for kind in KINDS}, "of")
     return Section("invariants", "what must hold of znodes of your own", (kind, *own), many=True)
-
-
-def _own_keys(kinds: Iterable[str], keys_of: Callable[[str], tuple[Key, ...]]) -> list[Key]:
-    """One key for the parameters of one name, of whichever kinds: each kind knows its own (package catalogue)."""
-    merged: dict[str, Key] = {}
-    said: dict[str, dict[str, list[str]]] = {}
-    for kind in kinds:
-        for key in keys_of(kind):
-            said.setdefault(key.name, {}).setdefault(key.help, []).append(kind)
-            first = merged.setdefault(key.name, replace(key, default=None if key.default is REQUIRED else key.default))
-            least, most = (_both(getattr(first, bound), getattr(key, bound)) for bound in ("least", "most"))
-            merged[key.name] = replace(
-                first, least=None if least is None else min(least), most=None if most is None else max(most)
-            )
-    return [
-        replace(key, help="; ".join(f"of {', '.join(kinds)}: {help}" for help, kinds in said[name].items()))
-        for name, key in merged.items()
-    ]
-
-
-def _both(one: float | None, other: float | None) -> tuple[float, float] | None:
-    return None if one is None or other is None else (one, other)
 
 
 THRESHOLDS = Section(
@@ -210,15 +188,11 @@ THRESHOLDS = Section(
 def faults_section(catalogue: Catalogue) -> Section:
     """The keys of all kinds, those that every fault has first."""
     kind, *rest = FAULT_KEYS
-    own = {
-        key.name: replace(key, help=f"of {kind.name}: {key.help}")
-        for kind in catalogue.kinds.values()
-        for key in kind.keys
-    }
+    own = merged({kind.name: kind.keys for kind in catalogue.kinds.values()}, "of")
     return Section(
         "faults",
         "what is done to it",
-        (replace(kind, choices=tuple(catalogue.kinds)), *rest, *own.values()),
+        (replace(kind, choices=tuple(catalogue.kinds)), *rest, *own),
         many=True,
     )
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from kcontroller_chaos.admin import ACTIONS
@@ -11,9 +10,12 @@ from kcontroller_chaos.campaign.keys import Section, sections
 from kcontroller_chaos.catalogue import Catalogue
 from kcontroller_chaos.catalogue.actions import keys_of
 from kcontroller_chaos.catalogue.invariants import keys_of as invariants_of
-from kcontroller_chaos.catalogue.key import REQUIRED, Key
+from kcontroller_chaos.catalogue.key import REQUIRED, Key, typed
 from kcontroller_chaos.catalogue.kind import Kind, sentence
 from kcontroller_chaos.znode_invariants import KINDS
+
+_SEEDS = r"^\s*\d+(\.\.\d+)?\s*(,\s*\d+(\.\.\d+)?\s*)*$"
+"""As seeds.py reads a text."""
 
 
 def json_schema(catalogue: Catalogue) -> dict[str, Any]:
@@ -43,11 +45,12 @@ def _section_schema(section: Section) -> dict[str, Any]:
 def _key_schema(key: Key) -> dict[str, Any]:
     schema: dict[str, Any] = {"description": f"{key.help} ({key.unit})" if key.unit else key.help}
     if key.type == "seeds":
-        schema["oneOf"] = [{"type": "string", "pattern": r"^\d+(\.\.\d+)?$"}, _array({"type": "integer"})]
+        whole = {"type": "integer", "minimum": 0}
+        schema["oneOf"] = [{"type": "string", "pattern": _SEEDS}, {"type": "array", "items": whole, "minItems": 1}]
     elif key.type == "plugin":
         schema["type"] = ["string", "object"]
     elif key.type == "names":
-        schema |= {"type": "array", "items": {"enum": list(key.choices)}}
+        schema |= {"type": "array", "items": {"enum": list(key.choices)} if key.choices else {"type": "string"}}
         return schema if key.default is REQUIRED else schema | {"default": key.default}
     elif key.type == "nodes":
         schema |= {"type": "array", "items": {"type": "integer", "minimum": 0}}
@@ -73,10 +76,6 @@ def _key_schema(key: Key) -> dict[str, Any]:
     if key.default is not REQUIRED and key.default is not None:
         schema["default"] = key.default
     return schema
-
-
-def _array(items: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "items": dict(items), "minItems": 1, "uniqueItems": True}
 
 
 def docs_table(catalogue: Catalogue) -> str:
@@ -119,12 +118,7 @@ def _table(keys: Sequence[Key]) -> list[str]:
 
 
 def _row(key: Key) -> str:
-    default = "required" if key.default is REQUIRED else "" if key.default is None else f"`{_typed(key.default)}`"
+    default = "required" if key.default is REQUIRED else "" if key.default is None else f"`{typed(key.default)}`"
     choices = f" (one of {', '.join(f'`{choice}`' for choice in key.choices)})" if key.choices else ""
     kind = f"{key.type}, {key.unit}" if key.unit else key.type
     return f"| `{key.name}` | {kind} | {default} | {key.help}{choices} |"
-
-
-def _typed(default: Any) -> str:
-    """As it would stand in a campaign file."""
-    return json.dumps(default)

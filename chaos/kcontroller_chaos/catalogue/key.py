@@ -13,8 +13,9 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import functools
-from collections.abc import Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, get_type_hints
 
 from pytest_kcontroller.model.suggestions import nearest
@@ -137,6 +138,44 @@ def _parameter(field: dataclasses.Field[Any], kind: Any, types: Mapping[Any, str
     if default is not REQUIRED and (found := key.wrong(list(default) if key.type == "nodes" else default)):
         raise TypeError(f"the default of {field.name}: {found[0]}")
     return key
+
+
+def merged(declared: Mapping[str, Iterable[Key]], word: str, *, unless_alike: bool = False) -> tuple[Key, ...]:
+    """One key for each name that several kinds or modes declare: it takes what it takes with one of them.
+
+    Its help says which has what ("of kill: ..."; `word` is the "of"), with `unless_alike` only where that differs. A
+    default that not all have stands there too."""
+    named: dict[str, dict[str, Key]] = {}
+    for one, keys in declared.items():
+        for key in keys:
+            named.setdefault(key.name, {})[one] = key
+    return tuple(_merged(of, word, unless_alike) for of in named.values())
+
+
+def _merged(of: Mapping[str, Key], word: str, unless_alike: bool) -> Key:
+    keys = tuple(of.values())
+    alike = keys[0].default is not REQUIRED and all(key.default == keys[0].default for key in keys)
+    said: dict[str, list[str]] = {}
+    for one, key in of.items():
+        default = "required" if key.default is REQUIRED else f"default {typed(key.default)}"
+        said.setdefault(key.help if alike else f"{key.help} ({default})", []).append(one)
+    plain = unless_alike and len(said) == 1
+    least = [key.least for key in keys if key.least is not None]
+    most = [key.most for key in keys if key.most is not None]
+    choices = dict.fromkeys(choice for key in keys for choice in key.choices)
+    return replace(
+        keys[0],
+        help=next(iter(said)) if plain else "; ".join(f"{word} {', '.join(by)}: {help}" for help, by in said.items()),
+        default=keys[0].default if alike else None,
+        choices=tuple(choices) if all(key.choices for key in keys) else (),
+        least=min(least) if len(least) == len(keys) else None,
+        most=max(most) if len(most) == len(keys) else None,
+    )
+
+
+def typed(value: object) -> str:
+    """As it would stand in a campaign file."""
+    return json.dumps(value)
 
 
 def shown(value: object) -> str:

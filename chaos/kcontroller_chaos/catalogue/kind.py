@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kcontroller_chaos.catalogue.key import Key, parameters
+from kcontroller_chaos.catalogue.key import Key, merged, parameters
 from kcontroller_chaos.catalogue.placement import FAULT_KEYS
 from kcontroller_chaos.faults import Fault
 from pytest_kcontroller.cluster.capabilities import Capability
@@ -63,7 +63,7 @@ class Kind:
     @property
     def keys(self) -> tuple[Key, ...]:
         """The parameters of all modes."""
-        return tuple({key.name: key for one in self.classes for key in parameters(one)}.values())
+        return merged({one.mode or "": parameters(one) for one in self.classes}, "in mode", unless_alike=True)
 
     def of(self, mode: str | None) -> type[Fault]:
         """The class of this mode; None: of the default. Raises WrongKeyError."""
