@@ -90,7 +90,9 @@ twin: $(WORKBENCH)
 	$(BIN)/pytest tests/fidelity --kc-scenarios tests/data/twin -q -n 2
 
 bench: $(WORKBENCH)
-	for benchmark in benchmarks/*.py; do echo "== $$benchmark"; $(BIN)/python "$$benchmark"; done
+	@failed=; for benchmark in benchmarks/*.py; do \
+	  echo "== $$benchmark"; $(BIN)/python "$$benchmark" || failed+=" $$benchmark"; done; \
+	  test -z "$$failed" || { echo "not measured, for the reasons above:$$failed" >&2; exit 1; }
 
 generated: $(INSTALLED)
 	$(BIN)/python tests/tools/generated.py

@@ -27,6 +27,7 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ from pytest_kcontroller.cluster.java import find_java
 from pytest_kcontroller.cluster.kafka.broker import BrokerSettings, KafkaBroker
 from pytest_kcontroller.cluster.kafka.jars import KafkaPlaces, release_jars
 from pytest_kcontroller.cluster.zookeeper.embedded import EmbeddedZooKeeper
+from pytest_kcontroller.errors import KControllerError
 from pytest_kcontroller.model.cluster import Address, Assignment, Broker, TopicState
 from pytest_kcontroller.node.settings import NodeSettings
 from pytest_kcontroller.runtime.ports import ConnectionClosedError, Stream
@@ -271,12 +273,10 @@ async def measure(options: argparse.Namespace, system: str) -> dict[str, float]:
     """Seconds and MB by the names in ROWS."""
     with session_directory() as directory:
         log = directory / "zookeeper.log"
+        start: Callable[[Bench, int], Awaitable[Any]] = start_ours
+        if system == "Kafka":
+            start = partial(start_kafka, jars=await release_jars(options.release, KafkaPlaces.of()))
         zookeeper = await EmbeddedZooKeeper.start(directory / "zookeeper", log=log, tick_ms=2000, heap="2g")
-        jars = await release_jars(options.release, KafkaPlaces.of())
-
-        async def start(bench: Bench, id_: int) -> Any:
-            return await (start_kafka(bench, id_, jars) if system == "Kafka" else start_ours(bench, id_))
-
         bench, running = Bench(options, zookeeper, directory, start), list[Any]()
         try:
             await bench.prepare()
@@ -362,4 +362,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KControllerError as failed:
+        print(failed, file=sys.stderr)
+        sys.exit(failed.exit_status)
