@@ -17,6 +17,7 @@ from kcontroller_chaos.catalogue import load_catalogue
 from kcontroller_chaos.catalogue.kind import Kind
 from kcontroller_chaos.invariants import Invariant
 from pytest_kcontroller.cli import main
+from pytest_kcontroller.cluster import java
 from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.fixtures.kafka_release import KafkaRelease, ReleaseBroker
@@ -99,6 +100,16 @@ def test_the_fixtures_page_has_everything_that_they_give(prefix: str, kind: Kind
     for name, _ in inspect.getmembers(kind, lambda member: inspect.isfunction(member) or isinstance(member, property)):
         if not name.startswith("_") and name not in of_the_fixture_itself:
             assert f"`{prefix}{name}`" in text or f"`{prefix}{name}(" in text, name
+
+
+def test_the_fixtures_page_says_where_java_and_zookeeper_come_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = section(FIXTURES, "Which Java, and which ZooKeeper")
+    monkeypatch.setenv(java.NAMED, "java")
+    monkeypatch.setenv("JAVA_HOME", "home")
+    whence = [word.removeprefix("$").removeprefix("package ") for _, word in java._candidates()]
+    asked = [word for word in whence if word != "on the path"]
+    assert [word for word in re.findall(r"`([^`]+)`", text) if word in asked] == asked
+    assert f"`{java.ZOOKEEPER_HOME}`" in text
 
 
 def test_the_page_of_the_proxy_has_everything_that_it_gives() -> None:
