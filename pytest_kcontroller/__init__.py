@@ -7,7 +7,10 @@ What is public, and stays where it is:
     pytest_kcontroller.hookspecs    what plugins implement
     pytest_kcontroller.seams        what mutants are made of
     pytest_kcontroller.model        the values that plugins get and give
-    kcontroller_chaos               what faults and invariants are made of
+    pytest_kcontroller.wire.messages        Kafka's requests and answers
+    pytest_kcontroller.zookeeper.session    what is asked of ZooKeeper, and what it says
+    pytest_kcontroller.zookeeper.znodes     the paths and the data of Kafka's znodes
+    kcontroller_chaos               what faults and invariants are made of: its docstring says what of it
 
 All else may move. Importing this package imports nothing heavy: a type is loaded when it is asked for.
 """

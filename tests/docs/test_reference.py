@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import inspect
 import json
@@ -10,8 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from pages import ROOT, section, sections
+from pages import ROOT, blocks, section, sections
 
+import kcontroller_chaos
+import pytest_kcontroller
+from kcontroller_chaos.backends import NAMES
 from kcontroller_chaos.campaign.file import load_campaign
 from kcontroller_chaos.catalogue import load_catalogue
 from kcontroller_chaos.catalogue.kind import Kind
@@ -213,3 +217,30 @@ def test_the_architecture_has_every_room() -> None:
     assert [package.name for package in packages if f"`pytest_kcontroller/{package.name}`" not in text] == []
     engine = [init.parent.name for init in sorted((ROOT / "chaos/kcontroller_chaos").glob("*/__init__.py"))]
     assert [name for name in engine if f"`{name}`" not in text] == []
+
+
+def imported() -> set[str]:
+    """The modules of ours that the pages' examples import."""
+    trees = [ast.parse(block.text) for block in blocks() if block.language == "python"]
+    froms = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    return {node.module for node in froms if node.module and node.module.startswith(("pytest_kc", "kcontroller_"))}
+
+
+def test_what_the_pages_import_is_said_to_be_public() -> None:
+    said = re.findall(r"^    ([\w.]+) ", pytest_kcontroller.__doc__ or "", re.MULTILINE)
+    said += [f"kcontroller_chaos.{name}" for name in re.findall(r"`(\w+)`", kcontroller_chaos.__doc__ or "")]
+    assert [name for name in imported() if name not in said and not name.startswith("pytest_kcontroller.model.")] == []
+
+
+def test_the_glossary_knows_every_backend() -> None:
+    (row,) = re.findall(r"^\| backend \|.*", (ROOT / "docs/glossary.md").read_text(), re.MULTILINE)
+    assert re.findall(r"`(\w+)`", row) == list(NAMES)
+
+
+def test_the_page_of_mutants_says_which_need_simulated_time() -> None:
+    files = (ROOT / "chaos/campaigns/mutants").glob("*.toml")
+    needing = {file.stem for file in files if load_campaign(file, STOCK).crash_points}
+    (said,) = re.findall(
+        r"^.*, which only `--backend sim` can\.$", (ROOT / "docs/mutants.md").read_text(), re.MULTILINE
+    )
+    assert set(re.findall(r"KAFKA-\d+", said)) == needing
