@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import dataclasses
 import inspect
@@ -19,15 +20,17 @@ from kcontroller_chaos.backends import NAMES
 from kcontroller_chaos.campaign.file import load_campaign
 from kcontroller_chaos.catalogue import load_catalogue
 from kcontroller_chaos.catalogue.kind import Kind
+from kcontroller_chaos.faults import Fault
 from kcontroller_chaos.invariants import Invariant
-from pytest_kcontroller.cli import main
+from pytest_kcontroller.cli import gc, main
 from pytest_kcontroller.cluster import java
 from pytest_kcontroller.cluster.observed import ClusterSettings
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.fixtures.kafka_release import KafkaRelease, ReleaseBroker
 from pytest_kcontroller.fixtures.kcluster import KCluster
+from pytest_kcontroller.fixtures.ksystem import KSystem
 from pytest_kcontroller.fixtures.net import Net
-from pytest_kcontroller.fixtures.options import OPTIONS
+from pytest_kcontroller.fixtures.options import OPTIONS, KcSettings
 from pytest_kcontroller.fixtures.stub_brokers import KStub, KStubs
 from pytest_kcontroller.fixtures.zk_proxy import ProxySession, ZkProxy
 from pytest_kcontroller.fixtures.zookeeper import EXPIRE_MODES, TestZooKeeper
@@ -96,14 +99,22 @@ def test_the_fixtures_page_has_every_option(option: object) -> None:
     assert f"`{option.flag}={option.metavar.replace('MODULES', 'MODULE')}`" in text  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(("prefix", "kind"), [("", KCluster), ("net.", Net), ("", TestZooKeeper)])
-def test_the_fixtures_page_has_everything_that_they_give(prefix: str, kind: Kind) -> None:
-    text = FIXTURES.read_text()
-    of_the_fixture_itself = {"start", "begin_test", "close", "directory", "check_zookeeper"}
+@pytest.mark.parametrize(
+    ("page", "prefix", "kind"),
+    [
+        ("fixtures", "", KCluster),
+        ("fixtures", "net.", Net),
+        ("fixtures", "", TestZooKeeper),
+        ("your-service", "", KSystem),
+    ],
+)
+def test_a_page_has_everything_that_they_give(page: str, prefix: str, kind: Kind) -> None:
+    text = (ROOT / f"docs/{page}.md").read_text()
+    of_the_fixture_itself = {"start", "begin_test", "close", "check_zookeeper"}
     of_the_fixture_itself |= {"heal_faults", "cut_links", "heal_links"}
     for name, _ in inspect.getmembers(kind, lambda member: inspect.isfunction(member) or isinstance(member, property)):
         if not name.startswith("_") and name not in of_the_fixture_itself:
-            assert f"`{prefix}{name}`" in text or f"`{prefix}{name}(" in text, name
+            assert re.search(rf"`{prefix}{name}\b", text), name
 
 
 def test_the_fixtures_page_says_where_java_and_zookeeper_come_from(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,6 +188,27 @@ def test_the_formats_page_has_every_key_of_a_run(tmp_path: Path) -> None:
     (run,) = tmp_path.glob("quiet/*/run.json")
     block = section(ROOT / "docs/formats.md", "run.json").partition("`plugin_versions` has")[0]
     assert sorted(keys_of(block)) == sorted(json.loads(run.read_text()))
+
+
+def test_the_page_for_plugins_says_what_the_class_of_a_fault_can_say() -> None:
+    text = section(ROOT / "docs/extending.md", "A fault")
+    said = [name for name, kind in inspect.get_annotations(Fault).items() if kind.startswith("ClassVar")]
+    assert len(said) > 10
+    assert [name for name in said if f"`{name}`" not in text] == []
+
+
+def test_the_options_are_fields_of_the_settings() -> None:
+    plurals = {"plugin": "plugins"}
+    said = {plurals.get(option.name, option.name.replace("-", "_")) for option in OPTIONS}
+    assert {field.name for field in dataclasses.fields(KcSettings)} == said | {"campaigns", "rootpath"}
+
+
+def test_the_page_of_the_command_has_every_option_of_gc() -> None:
+    parser = argparse.ArgumentParser()
+    gc.add_arguments(parser)
+    text = section(ROOT / "docs/cli.md", "`gc`")
+    own = parser._option_string_actions.keys() - {"-h", "--help", "--json"}
+    assert {option for option in own if option not in text} == set()
 
 
 def test_the_architecture_names_seven_files_to_read() -> None:
