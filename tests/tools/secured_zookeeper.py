@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.embedded import EmbeddedZooKeeper
+from pytest_kcontroller.cluster.zookeeper.seats import HeldPort
 from pytest_kcontroller.model.cluster import Address
 
 USERS = {"alice": "in-wonderland", "bob": "builder"}
@@ -46,25 +46,26 @@ def _pair(directory: Path, name: str, *more: str) -> tuple[Path, Path]:
 
 async def start_secured(directory: Path, certificates: Certificates, *config: str) -> tuple[EmbeddedZooKeeper, Address]:
     """The server, whose `address` is without TLS, and where it speaks TLS. `config`: further lines of its own."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    held = HeldPort()
     jaas = directory / "jaas.conf"
     users = " ".join(f'user_{user}="{password}"' for user, password in USERS.items())
     jaas.write_text(f"Server {{ org.apache.zookeeper.server.auth.DigestLoginModule required {users}; }};")
     lines = (
         "serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory",
-        f"{TLS_PORT}={port}",
+        f"{TLS_PORT}={held.number}",
         "secureClientPortAddress=127.0.0.1",
         f"ssl.keyStore.location={certificates.server}",
         f"ssl.trustStore.location={certificates.cert}",
         "ssl.clientAuth=need",
         PROVIDER,
     )
-    server = await EmbeddedZooKeeper.start(
-        directory / "zookeeper",
-        log=directory / "zookeeper.log",
-        config=(*lines, *config),
-        jvm=(f"-Djava.security.auth.login.config={jaas}",),
-    )
-    return server, Address("127.0.0.1", port)
+    try:
+        server = await EmbeddedZooKeeper.start(
+            directory / "zookeeper",
+            log=directory / "zookeeper.log",
+            config=(*lines, *config),
+            jvm=(f"-Djava.security.auth.login.config={jaas}",),
+        )
+    finally:
+        held.release()
+    return server, Address("127.0.0.1", held.number)

@@ -17,6 +17,7 @@ import requests
 
 from pytest_kcontroller.cluster.process.toxiproxy_client import ToxiproxyClient
 from pytest_kcontroller.cluster.timing import scaled
+from pytest_kcontroller.cluster.zookeeper.seats import HeldPort
 from pytest_kcontroller.runtime.timeouts import within
 
 REAL = os.environ.get("KCONTROLLER_TOXIPROXY_SERVER")
@@ -51,9 +52,8 @@ def _embedded(*options: str) -> tuple[subprocess.Popen[bytes], int]:
 
 
 def _real(binary: str) -> tuple[subprocess.Popen[bytes], int]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    held = HeldPort()
+    port = held.number
     process = subprocess.Popen([binary, "-host", "127.0.0.1", "-port", str(port)], stdout=subprocess.DEVNULL)
 
     async def ready() -> None:
@@ -68,7 +68,10 @@ def _real(binary: str) -> tuple[subprocess.Popen[bytes], int]:
                     writer.close()
                     return
 
-    asyncio.run(ready())
+    try:
+        asyncio.run(ready())
+    finally:
+        held.release()
     return process, port
 
 
