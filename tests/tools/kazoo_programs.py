@@ -13,6 +13,7 @@ from kazoo.exceptions import LockTimeout
 from kazoo.protocol.states import EventType
 from kazoo.recipe.cache import TreeCache
 
+from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.runtime.rng import NamedRng
 
 LIMIT_S = 20
@@ -119,7 +120,7 @@ class Log:
 
     def wait(self, count: int) -> list[Any]:
         while len(self.lines) < count:
-            assert self._event.wait(LIMIT_S), f"only {self.lines}"
+            assert self._event.wait(scaled(LIMIT_S)), f"only {self.lines}"
             self._event.clear()
         return self.lines
 
@@ -132,7 +133,7 @@ def lock(a: Any, b: Any) -> list[Any]:
     log(mine.contenders())
 
     def second() -> None:
-        log(("b has it", other.acquire(timeout=LIMIT_S)))
+        log(("b has it", other.acquire(timeout=scaled(LIMIT_S))))
         other.release()
         log("b released it")
 
@@ -147,7 +148,7 @@ def semaphore(a: Any, b: Any) -> list[Any]:
     first, second = a.Semaphore("/s", "a", max_leases=1), b.Semaphore("/s", "b", max_leases=1)
     log = [first.acquire(), first.lease_holders(), second.acquire(blocking=False)]
     first.release()
-    return [*log, second.acquire(timeout=LIMIT_S), second.lease_holders()]
+    return [*log, second.acquire(timeout=scaled(LIMIT_S)), second.lease_holders()]
 
 
 def election(a: Any, b: Any) -> list[Any]:
@@ -157,7 +158,7 @@ def election(a: Any, b: Any) -> list[Any]:
     def lead(who: str) -> None:
         log(f"{who} leads")
         if who == "a":
-            gate.wait(LIMIT_S)
+            gate.wait(scaled(LIMIT_S))
 
     a.handler.spawn(first.run, lead, "a")
     log.wait(1)
@@ -176,14 +177,14 @@ def queues(a: Any, b: Any) -> list[Any]:
     locking.put_all([b"two", b"three"])
     other = b.LockingQueue("/lq")
     log += [
-        locking.get(LIMIT_S),
-        other.get(LIMIT_S),
+        locking.get(scaled(LIMIT_S)),
+        other.get(scaled(LIMIT_S)),
         locking.holds_lock(),
         locking.consume(),
         other.consume(),
         len(locking),
     ]
-    return [*log, locking.get(LIMIT_S), locking.release(), locking.get(LIMIT_S)]
+    return [*log, locking.get(scaled(LIMIT_S)), locking.release(), locking.get(scaled(LIMIT_S))]
 
 
 def counter(a: Any, b: Any) -> list[Any]:
@@ -203,7 +204,7 @@ def barrier(a: Any, b: Any) -> list[Any]:
     log, mine, other = Log(a), a.Barrier("/b"), b.Barrier("/b")
     mine.create()
     log(other.wait(0.3))
-    b.handler.spawn(lambda: log(("passed", other.wait(LIMIT_S))))
+    b.handler.spawn(lambda: log(("passed", other.wait(scaled(LIMIT_S)))))
     log(mine.remove())
     return sorted(map(repr, log.wait(3)))
 
@@ -215,6 +216,7 @@ def double_barrier(a: Any, b: Any) -> list[Any]:
         both = zk.DoubleBarrier("/db", 2, who)
         both.enter()
         log("in")
+        log.wait(2)  # who leaves takes away what kazoo's `enter` of the other may still have to see
         both.leave()
         log("out")
 
@@ -316,7 +318,7 @@ def lock_of_my_own(a: Any, b: Any) -> list[Any]:
 
 def partitioner(a: Any, b: Any) -> list[Any]:
     one = a.SetPartitioner("/sp", {"x", "y"}, identifier="a", time_boundary=0.3)
-    one.wait_for_acquire(LIMIT_S)
+    one.wait_for_acquire(scaled(LIMIT_S))
     log: list[Any] = [one.acquired, sorted(one)]
     one.finish()
     return log
