@@ -14,10 +14,13 @@ sys.path.insert(0, str(Path(__file__).parent))  # pages.py
 
 from pages import Block
 
+from pytest_kcontroller.cluster.timing import scaled
 from tests.tools.kafka_python import LEFT_SOCKETS
 from tests.tools.programs import run_kcontroller, run_pytest
 
 Project = Callable[..., "DocsProject"]
+LIMIT_S = 600
+"""Of all of a page's examples."""
 
 KAFKA_PYTHON = f"""
 
@@ -68,10 +71,10 @@ class DocsProject:
             "-ra",
             "--kc-require=java,toxiproxy",
         )
-        return run_pytest(*ini, *rest, *arguments, cwd=self.path, env=self._environment)
+        return run_pytest(*ini, *rest, *arguments, cwd=self.path, env=self._environment, timeout=scaled(LIMIT_S))
 
     def kcontroller(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return run_kcontroller(*arguments, cwd=self.path, env=self._environment)
+        return run_kcontroller(*arguments, cwd=self.path, env=self._environment, timeout=scaled(LIMIT_S))
 
 
 def _module(blocks: list[Block]) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.model.text import LONGEST
 
 HERE = Path(__file__).parents[2] / "data" / "text_of_others"
@@ -26,6 +27,7 @@ def played(tmp_path: Path, campaign: Path, *more: str, encoding: str) -> subproc
         capture_output=True,
         env=environment,
         check=False,
+        timeout=scaled(120),
     )
 
 
