@@ -69,7 +69,8 @@ async def existing_topics(term: Term, names: Sequence[str]) -> list[str]:
 async def read_topics(term: Term, names: Sequence[str]) -> list[TopicState]:
     """Those of `names` that can be read; each is watched. Gives an id to topics that have none (KIP-516).
 
-    Raises FencedError.
+    A known topic keeps its id: a tool of before Kafka 2.8 that adds partitions has dropped it (KAFKA-14190). Raises
+    FencedError.
     """
     topics: list[TopicState] = []
     without_id: list[TopicState] = []
@@ -84,7 +85,7 @@ async def read_topics(term: Term, names: Sequence[str]) -> list[TopicState]:
             term.corrupt(str(bad))
             continue
         if topic.topic_id is None:
-            topic = replace(topic, topic_id=_new_id(name, node.stat.czxid))
+            topic = replace(topic, topic_id=term.context.topic_id(name) or _new_id(name, node.stat.czxid))
             without_id.append(topic)
         topics.append(topic)
         await breather.after(len(topic.partitions))

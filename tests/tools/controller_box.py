@@ -260,11 +260,13 @@ class ControllerBox:
         name: str,
         replicas: Replicas,
         *,
+        topic_id: str | None = "",
         adding: Mapping[int, Sequence[int]] | None = None,
         removing: Mapping[int, Sequence[int]] | None = None,
     ) -> None:
-        """Other partitions, or other replicas, under the same id."""
-        self.write(SetData(topic_path(name), _topic_data(name, replicas, self.topic_id(name), adding, removing)))
+        """Other partitions, or other replicas, under the same id unless one is given (None as in create_topic)."""
+        topic_id = self.topic_id(name) if topic_id == "" else topic_id
+        self.write(SetData(topic_path(name), _topic_data(name, replicas, topic_id, adding, removing)))
 
     def set_state(self, name: str, state: LeaderAndIsr) -> None:
         """Somebody else overwrites a partition's state."""

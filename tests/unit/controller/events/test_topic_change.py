@@ -119,6 +119,19 @@ def test_a_topic_without_an_id_gets_one_once(box: ControllerBox) -> None:
     assert box.topic_id("t") == made
 
 
+def test_a_topic_keeps_its_id_when_a_tool_of_before_kafka_2_8_adds_partitions(box: ControllerBox) -> None:
+    """It is no other topic: its replicas would refuse whoever gives them another id (KAFKA-14190)."""
+    box.create_topic("t", [[1, 2]])
+    box.start()
+    made = box.topic_id("t")
+    box.forget()
+    box.change_topic("t", [[1, 2], [2, 1]], topic_id=None)
+    assert box.topic_id("t") == made
+    assert box.recipients("LeaderAndIsr") == {1: ["t-1"], 2: ["t-1"]}
+    box.expire_session()
+    assert box.topic_id("t") == made
+
+
 def test_a_corrupt_topic_costs_only_itself_and_is_not_taken_for_deleted(box: ControllerBox) -> None:
     box.create_topic("t", [[1, 2]])
     box.start()
