@@ -45,7 +45,7 @@ def test_fixtures_run_on_a_container(pytester: pytest.Pytester, options: list[st
                 return len(client.api.containers(filters={"label": f"{SESSION_LABEL}={session_id()}"}))
 
         def test_zookeeper(zookeeper):
-            client = zookeeper.client(timeout_s=1)
+            client = zookeeper.client(timeout_s=4)
             client.create("/mine", ephemeral=True)
             zookeeper.expire(client, mode="natural")
             assert client.retry(client.exists, "/mine") is None

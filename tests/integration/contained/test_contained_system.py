@@ -190,7 +190,7 @@ def states(node: int) -> set[str]:
 
 def test_a_fixture_has_it_as_nodes_and_holds_up_what_they_fork(kc_system: KSystems, image: str) -> None:
     command = ["-c", FORKING, "{zk}", "{id}", "{session_timeout_ms}"]
-    system = kc_system(command, image=image, nodes=2, ready="znode:/my/members/{id}", session_timeout_ms=1000)
+    system = kc_system(command, image=image, nodes=2, ready="znode:/my/members/{id}", session_timeout_ms=4000)
     first = system.wait_for_owner(LEADER)
     system.wait_until_said(first, leads=LEADER)
 
