@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kazoo.exceptions import LockTimeout
+from kazoo.exceptions import ConnectionLoss, LockTimeout
 from kazoo.protocol.states import EventType
 from kazoo.recipe.cache import TreeCache
 
@@ -200,6 +200,50 @@ def counter(a: Any, b: Any) -> list[Any]:
     ]
 
 
+def counters_at_once(a: Any, b: Any) -> list[Any]:
+    """Each write of one may make the other's a retry."""
+    log = Log(a)
+    a.ensure_path("/c")
+
+    def count(zk: Any) -> None:
+        counter = zk.Counter("/c")
+        for _ in range(5):
+            counter += 1
+        log("counted")
+
+    a.handler.spawn(count, a)
+    b.handler.spawn(count, b)
+    return [*log.wait(2), a.Counter("/c").value]
+
+
+def consumers_at_once(a: Any, b: Any) -> list[Any]:
+    log, queue = Log(a), a.Queue("/q")
+    for number in range(6):
+        queue.put(b"%d" % number)
+
+    def consume(zk: Any) -> None:
+        mine = zk.Queue("/q")
+        for _ in range(3):
+            log(mine.get())
+
+    a.handler.spawn(consume, a)
+    b.handler.spawn(consume, b)
+    return sorted(log.wait(6))
+
+
+def retries(a: Any, b: Any) -> list[Any]:
+    """`retry` tries again until it has worked."""
+    log: list[Any] = []
+
+    def work() -> str:
+        log.append("tried")
+        if len(log) < 4:
+            raise ConnectionLoss
+        return "worked"
+
+    return [a.retry(work), log]
+
+
 def barrier(a: Any, b: Any) -> list[Any]:
     log, mine, other = Log(a), a.Barrier("/b"), b.Barrier("/b")
     mine.create()
@@ -353,6 +397,6 @@ def timeouts(a: Any, b: Any) -> list[Any]:
 
 
 RECIPES: tuple[Program, ...] = (
-    lock, semaphore, election, queues, counter, barrier, double_barrier, party, watchers, watcher_that_writes, plain_watches,
-    tree_cache, lock_of_my_own, partitioner, after_stop, timeouts,
+    lock, semaphore, election, queues, counter, counters_at_once, consumers_at_once, retries, barrier, double_barrier, party,
+    watchers, watcher_that_writes, plain_watches, tree_cache, lock_of_my_own, partitioner, after_stop, timeouts,
 )  # fmt: skip

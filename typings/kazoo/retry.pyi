@@ -4,7 +4,7 @@ class KazooRetry:
     # kazoo has a whole number as the default of `backoff`, and multiplies by any number
     def __init__(
         self,
-        max_tries: int = ...,
+        max_tries: int | None = ...,
         delay: float = ...,
         backoff: float = ...,
         max_jitter: float = ...,
