@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import field
 from enum import StrEnum
 from typing import ClassVar, Protocol
 
@@ -141,9 +142,11 @@ class Children:
 
 @value(frozen=True, slots=True)
 class Created:
-    """The path as made (a sequence's number is in it)."""
+    """The path as made (a sequence's number is in it). Its stat as of then is told by the simulated server alone: ZooKeeper
+    does with another request (create2), which no node sends."""
 
     path: str
+    stat: Stat | None = field(default=None, compare=False)
 
 
 class ZkError(Exception):

@@ -231,6 +231,17 @@ def consumers_at_once(a: Any, b: Any) -> list[Any]:
     return sorted(log.wait(6))
 
 
+def made_with_stat(a: Any, b: Any) -> list[Any]:
+    """What is asked for behind it is not in it."""
+    asked = [
+        a.create_async("/n", b"1", include_data=True),
+        a.set_async("/n", b"two"),
+        a.delete_async("/n"),
+        a.create_async("/p/q", b"", include_data=True, makepath=True, ephemeral=True),
+    ]
+    return [shown(result.get(timeout=LIMIT_S)) for result in asked]
+
+
 def retries(a: Any, b: Any) -> list[Any]:
     """`retry` tries again until it has worked."""
     log: list[Any] = []
@@ -397,6 +408,7 @@ def timeouts(a: Any, b: Any) -> list[Any]:
 
 
 RECIPES: tuple[Program, ...] = (
-    lock, semaphore, election, queues, counter, counters_at_once, consumers_at_once, retries, barrier, double_barrier, party,
-    watchers, watcher_that_writes, plain_watches, tree_cache, lock_of_my_own, partitioner, after_stop, timeouts,
+    lock, semaphore, election, queues, counter, counters_at_once, consumers_at_once, made_with_stat, retries, barrier,
+    double_barrier, party, watchers, watcher_that_writes, plain_watches, tree_cache, lock_of_my_own, partitioner, after_stop,
+    timeouts,
 )  # fmt: skip

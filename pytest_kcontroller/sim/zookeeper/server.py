@@ -300,7 +300,7 @@ class SimZooKeeper:
             made = self.tree.create(
                 path, op.data, owner=owner, sequence=op.sequence, zxid=self.zxid, now_ms=self._now_ms()
             )
-            return Created(made[len(chroot) :] or "/"), Op(
+            return Created(made[len(chroot) :] or "/", self.tree.find(made).read().stat), Op(
                 type="create", path=made, data=op.data, version=0, ephemeral=op.ephemeral
             )
         if isinstance(op, Delete):
