@@ -242,6 +242,22 @@ def made_with_stat(a: Any, b: Any) -> list[Any]:
     return [shown(result.get(timeout=LIMIT_S)) for result in asked]
 
 
+def order_of_children(a: Any, b: Any) -> list[Any]:
+    """That of a hash, which is often sorted."""
+    families = {
+        "numbers": [f"{number}" for number in range(30)],
+        "sequence": [f"n-{number:010d}" for number in range(7, 12)],
+        "words": sorted(["controller", "brokers", "admin", "config", "isr_change_notification", "zookeeper", "ü"]),
+        "locks": sorted(
+            f"{name:032x}__lock__{number:010d}" for number, name in enumerate((5**50, 3**70, 7**40, 11**30))
+        ),
+    }
+    for family, names in families.items():
+        for name in names:
+            a.create(f"/{family}/{name}", makepath=True)
+    return [",".join(b.get_children(f"/{family}")) for family in families]
+
+
 def retries(a: Any, b: Any) -> list[Any]:
     """`retry` tries again until it has worked."""
     log: list[Any] = []
@@ -408,7 +424,7 @@ def timeouts(a: Any, b: Any) -> list[Any]:
 
 
 RECIPES: tuple[Program, ...] = (
-    lock, semaphore, election, queues, counter, counters_at_once, consumers_at_once, made_with_stat, retries, barrier,
-    double_barrier, party, watchers, watcher_that_writes, plain_watches, tree_cache, lock_of_my_own, partitioner, after_stop,
-    timeouts,
+    lock, semaphore, election, queues, counter, counters_at_once, consumers_at_once, made_with_stat, order_of_children,
+    retries, barrier, double_barrier, party, watchers, watcher_that_writes, plain_watches, tree_cache, lock_of_my_own,
+    partitioner, after_stop, timeouts,
 )  # fmt: skip
