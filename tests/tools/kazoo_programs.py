@@ -258,6 +258,18 @@ def order_of_children(a: Any, b: Any) -> list[Any]:
     return [",".join(b.get_children(f"/{family}")) for family in families]
 
 
+def too_much_at_once(a: Any, b: Any) -> list[Any]:
+    """The server closes the connection, and the session goes on."""
+    log, session = Log(a), a.client_id
+    a.create("/n", b"1", ephemeral=True)
+    a.get("/n", watch=lambda event: log(event.type))
+    a.add_listener(log)
+    failed = _outcome(lambda: a.set("/n", b"x" * 2_000_000))
+    lines = sorted(log.wait(3))
+    a.remove_listener(log)
+    return [failed, lines, a.get("/n")[0], a.client_id == session]
+
+
 def retries(a: Any, b: Any) -> list[Any]:
     """`retry` tries again until it has worked."""
     log: list[Any] = []
@@ -425,6 +437,6 @@ def timeouts(a: Any, b: Any) -> list[Any]:
 
 RECIPES: tuple[Program, ...] = (
     lock, semaphore, election, queues, counter, counters_at_once, consumers_at_once, made_with_stat, order_of_children,
-    retries, barrier, double_barrier, party, watchers, watcher_that_writes, plain_watches, tree_cache, lock_of_my_own,
-    partitioner, after_stop, timeouts,
+    too_much_at_once, retries, barrier, double_barrier, party, watchers, watcher_that_writes, plain_watches, tree_cache,
+    lock_of_my_own, partitioner, after_stop, timeouts,
 )  # fmt: skip
