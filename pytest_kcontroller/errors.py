@@ -36,6 +36,7 @@ class MissingExtraError(UsageError):
     """A feature needs an extra that is not installed."""
 
     def __init__(self, feature: str, extra: str) -> None:
+        self.extra = extra
         super().__init__(f"{feature} needs the extra [{extra}]", hint=f'pip install "pytest-kcontroller[{extra}]"')
 
 

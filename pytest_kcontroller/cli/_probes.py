@@ -82,15 +82,15 @@ def _zookeeper(name: str) -> Finding:
 
 def _proxies(name: str) -> Finding:
     """What the links between nodes go through: see cluster.links."""
-    if missing := [package for package in ("requests", "aiohttp") if importlib.util.find_spec(package) is None]:
-        return _without(name, missing, "toxiproxy")
     from pytest_kcontroller.cluster.process.proxy_choice import CHOICE, chosen
-    from pytest_kcontroller.cluster.process.proxy_server import version_of
+    from pytest_kcontroller.cluster.process.proxy_server import lacking, version_of
 
     try:
         choice = chosen()
     except UsageError as bad:
         return Finding(name, MISSING, bad.what, f"correct ${CHOICE}, or unset it")
+    if missing := lacking(choice):
+        return _without(name, missing, "toxiproxy")
     if choice.kind == "url":
         return _asked_server(name, choice.what)
     if choice.kind == "path" and shutil.which(choice.what) is None:

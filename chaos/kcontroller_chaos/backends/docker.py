@@ -8,6 +8,7 @@ from pytest_kcontroller.cluster.contained.cluster import ContainedCluster, Conta
 from pytest_kcontroller.cluster.contained.image import base
 from pytest_kcontroller.cluster.contained.room import chosen_here
 from pytest_kcontroller.cluster.process import proxy_server
+from pytest_kcontroller.cluster.process.proxy_choice import Choice
 from pytest_kcontroller.cluster.zookeeper.container import DEFAULT_IMAGE
 from pytest_kcontroller.cluster.zookeeper.source import check_zookeeper
 
@@ -23,6 +24,7 @@ class DockerRun(ProcessRun):
 
 def check(zookeeper_image: str | None) -> None:
     chosen_here()
+    proxy_server.check(Choice("embedded"))  # the nodes' image has what that needs, whichever is chosen
     check_zookeeper(zookeeper_image or DEFAULT_IMAGE)
 
 

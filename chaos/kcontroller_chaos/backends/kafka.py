@@ -7,7 +7,6 @@ from kcontroller_chaos.backends.process import ProcessRun, start_of
 from pytest_kcontroller.cluster import java
 from pytest_kcontroller.cluster.kafka.cluster import KafkaCluster, chosen_release
 from pytest_kcontroller.cluster.kafka.jars import check_places
-from pytest_kcontroller.cluster.zookeeper.source import check_zookeeper
 
 __all__ = ("check", "new_run", "play", "start_of", "versions")
 
@@ -19,7 +18,7 @@ class KafkaRun(ProcessRun):
 
 
 def check(zookeeper_image: str | None) -> None:
-    check_zookeeper(zookeeper_image)
+    process.check(zookeeper_image)
     java.find_java()
     check_places(chosen_release())
 

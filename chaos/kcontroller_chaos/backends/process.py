@@ -32,7 +32,10 @@ from pytest_kcontroller.runtime.timeouts import within
 
 __all__ = ("check", "new_run", "play", "start_of", "versions")
 
-check = check_zookeeper
+
+def check(zookeeper_image: str | None) -> None:
+    check_zookeeper(zookeeper_image)
+    proxy_server.check(chosen())
 
 
 def versions(zookeeper_image: str | None) -> dict[str, str]:

@@ -51,6 +51,18 @@ class Serving(Protocol):
         ...
 
 
+def lacking(choice: Choice, *besides: str) -> list[str]:
+    """What is not installed of the packages that it needs, and who talks to it, and of these."""
+    needed = ("requests", *(("aiohttp",) if choice.kind == "embedded" else ()), *besides)
+    return [package for package in needed if importlib.util.find_spec(package) is None]
+
+
+def check(choice: Choice, feature: str = "the network of a cluster", *besides: str) -> None:
+    """Raises MissingExtraError."""
+    if lacking(choice, *besides):
+        raise MissingExtraError(feature, "toxiproxy")
+
+
 def versions(choice: Choice) -> dict[str, str]:
     """Which server it is, for run.json; a version is what the server itself says."""
     if choice.kind == "path":
@@ -82,12 +94,13 @@ def version_of(binary: str) -> str:
 async def find_server(log: Path, seed: int) -> tuple[Serving | None, str]:
     """The server that was chosen, and its URL; None: somebody else's. Raises UsageError, StartError, MissingExtraError."""
     choice = chosen()
+    check(choice)
     return (None, choice.what) if choice.kind == "url" else await start_server(log, seed, choice)
 
 
 async def start_server(log: Path, seed: int, choice: Choice | None = None) -> tuple[Serving, str]:
     """A server of our own and its URL. The embedded one draws from `seed`: the real one's `-seed` has no effect. Raises
-    StartError, and MissingExtraError if the embedded one cannot run here."""
+    StartError."""
     choice = choice or parse_choice("")
     if choice.kind == "container":
         return await _start_container(choice.what, log)
@@ -95,8 +108,6 @@ async def start_server(log: Path, seed: int, choice: Choice | None = None) -> tu
         port = _free_port()
         command = [choice.what, "-host", "127.0.0.1", "-port", str(port)]
     else:
-        if importlib.util.find_spec("aiohttp") is None:
-            raise MissingExtraError("the embedded toxiproxy", "toxiproxy")
         port = 0
         command = [sys.executable, "-m", "pytest_kcontroller.cluster.toxiproxy", "--port", "0", "--seed", str(seed)]
     process = await Supervised.start("toxiproxy", command, log=log, is_ours=choice.kind == "embedded")
