@@ -3,7 +3,7 @@
 What is public, and stays where it is:
 
     pytest_kcontroller              the types of the fixtures, for annotations (`__all__` below)
-    pytest_kcontroller.errors       what can be raised
+    pytest_kcontroller.errors       what can be raised, and what pytest warns of
     pytest_kcontroller.hookspecs    what plugins implement
     pytest_kcontroller.seams        what mutants are made of
     pytest_kcontroller.model        the values that plugins get and give
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pytest_kcontroller.fixtures.kcluster import KCluster
     from pytest_kcontroller.fixtures.khistory import KHistory
     from pytest_kcontroller.fixtures.ksystem import KSystem
-    from pytest_kcontroller.fixtures.ktoxiproxy import KProxy, KToxic, KToxiproxy
+    from pytest_kcontroller.fixtures.ktoxiproxy import InvalidProxy, KProxy, KToxic, KToxiproxy, ToxicExists
     from pytest_kcontroller.fixtures.options import KcSettings
     from pytest_kcontroller.fixtures.stub_brokers import KStub, KStubBrokers, KStubs
     from pytest_kcontroller.fixtures.system_fixture import KSystems
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Chaos",
+    "InvalidProxy",
     "KCluster",
     "KController",
     "KHistory",
@@ -54,12 +55,14 @@ __all__ = [
     "ProxySession",
     "ReleaseBroker",
     "TestZooKeeper",
+    "ToxicExists",
     "ZkProxy",
     "__version__",
 ]
 
 _HOMES = {
     "Chaos": "chaos",
+    "InvalidProxy": "ktoxiproxy",
     "KCluster": "kcluster",
     "KController": "factory",
     "KHistory": "khistory",
@@ -77,6 +80,7 @@ _HOMES = {
     "ProxySession": "zk_proxy",
     "ReleaseBroker": "kafka_release",
     "TestZooKeeper": "zookeeper",
+    "ToxicExists": "ktoxiproxy",
     "ZkProxy": "zk_proxy",
 }
 """Type -> its module in `fixtures`."""

@@ -1,4 +1,4 @@
-"""What can go wrong, by whose fault, and the exit status that says so.
+"""What can be raised, and by whose fault; the exit status that says so; and what pytest warns of.
 
     KControllerError            3  a fault of ours (internal)
     ├── UsageError              2  a bad file, key, name or option; found before anything starts
@@ -6,7 +6,14 @@
     │   └── NotOnThisBackend    2  this backend cannot have what was asked of it
     └── EnvironmentFailure      6  something outside did not do what it should: a port, a server, a node, a fault
         ├── StartError          6  a process did not become ready; carries its last log lines
-        └── WaitTimeoutError    6  what was waited for did not come; also a TimeoutError
+        ├── WaitTimeoutError    6  what was waited for did not come; also a TimeoutError
+        └── BypassError         6  a program reached ZooKeeper by another way than through zk_proxy
+    InvariantError                 an invariant does not hold; an AssertionError
+
+    NeverExercisedWarning          green, and proves less than it says
+    NoControllerWarning            a test began without its controller
+    LeakWarning                    a test has left something behind
+    UnknownVerdictWarning          a campaign could not be judged
 
 Each message says what happened, where, and what to do. Nothing here imports anything of ours.
 """
@@ -95,6 +102,36 @@ class WaitTimeoutError(EnvironmentFailure, TimeoutError):
         """`what` was to be true, `seen` is why it was not at the last look; there is more in `look_at`, if anywhere."""
         hint = "" if look_at is None else f"more is in {look_at}"
         super().__init__(f"not within {timeout_s:g} s: {what}: {seen}", hint=hint)
+
+
+class BypassError(EnvironmentFailure):
+    """Somebody reached ZooKeeper without passing the proxies."""
+
+
+class InvariantError(AssertionError):
+    """An invariant does not hold, or could not be judged; the message says all that is known, `reason` the first of it in a
+    line."""
+
+    def __init__(self, text: str, reason: str = "") -> None:
+        super().__init__(text)
+        self.reason = reason
+
+
+class NeverExercisedWarning(UserWarning):
+    """Nothing is violated, and an invariant that was asked for had nothing to check, or a fault nobody to hit: this is
+    green, and proves less than it says."""
+
+
+class NoControllerWarning(UserWarning):
+    """A test was given its cluster though no controller knew all nodes in time: it says why that took so long."""
+
+
+class LeakWarning(UserWarning):
+    """A test has left something behind (--kc-leaks=warn)."""
+
+
+class UnknownVerdictWarning(UserWarning):
+    """A campaign could not be judged (--kc-unknown=warn)."""
 
 
 def _indented(lines: list[str]) -> str:

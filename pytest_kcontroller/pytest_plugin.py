@@ -130,8 +130,7 @@ def pytest_collect_file(
 
 def _needs_no_word(error: BaseException) -> tuple[bool, bool]:
     """Whether it needs no word about the cluster (a wrong call), and none about what happened (an invariant has told it)."""
-    from pytest_kcontroller.errors import UsageError
-    from pytest_kcontroller.fixtures.kcluster import InvariantError
+    from pytest_kcontroller.errors import InvariantError, UsageError
 
     return isinstance(error, UsageError), isinstance(error, InvariantError)
 
@@ -262,8 +261,7 @@ def _logs(item: pytest.Item, failure: BaseException) -> list[tuple[str, str]]:
 
 def _begin_with_the_reason(report: pytest.TestReport, failure: BaseException) -> None:
     """The summary at the end has 80 columns, of which the path of an exception's class would take most."""
-    from pytest_kcontroller.errors import KControllerError
-    from pytest_kcontroller.fixtures.kcluster import InvariantError
+    from pytest_kcontroller.errors import InvariantError, KControllerError
 
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is not None and isinstance(failure, KControllerError | InvariantError):

@@ -22,6 +22,7 @@ from kcontroller_chaos.catalogue import load_catalogue
 from kcontroller_chaos.catalogue.kind import Kind
 from kcontroller_chaos.faults import Fault
 from kcontroller_chaos.invariants import Invariant
+from pytest_kcontroller import errors
 from pytest_kcontroller.cli import gc, main
 from pytest_kcontroller.cluster import java
 from pytest_kcontroller.cluster.observed import ClusterSettings
@@ -97,6 +98,19 @@ def test_an_invariants_section_says_what_is_expected(one: Invariant) -> None:
 def test_the_fixtures_page_has_every_option(option: object) -> None:
     text = FIXTURES.read_text().replace("\\|", "|")
     assert f"`{option.flag}={option.metavar.replace('MODULES', 'MODULE')}`" in text  # type: ignore[attr-defined]
+
+
+def test_the_fixtures_page_has_all_that_can_be_raised() -> None:
+    named = re.findall(r"(?m)^\| `(\w+)` \|", section(FIXTURES, "What can be raised"))
+    assert named == [
+        name for name, kind in vars(errors).items() if inspect.isclass(kind) and issubclass(kind, Exception)
+    ]
+
+
+def test_every_warning_is_where_the_page_says() -> None:
+    """A project names them in its `filterwarnings`."""
+    others = [path for path in (ROOT / "pytest_kcontroller").rglob("*.py") if path.name != "errors.py"]
+    assert [path for path in others if re.search(r"(?m)^class \w+\(\w*Warning\)", path.read_text())] == []
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from pytest_kcontroller.cluster.proxied.passing import Passing
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.view import ServerView, WordNotAllowedError
 from pytest_kcontroller.cluster.zookeeper.words import Connected
-from pytest_kcontroller.errors import EnvironmentFailure
+from pytest_kcontroller.errors import BypassError
 from pytest_kcontroller.model.cluster import Address
 
 Connections = Mapping[int, tuple[Address, Connected]]
@@ -28,10 +28,6 @@ Connections = Mapping[int, tuple[Address, Connected]]
 LOOKS, LOOK_S = 20, 0.05
 """ZooKeeper may see the end of a connection a little later than we do: what stays for so many looks is so."""
 HINT = "give the program zk_proxy.connect_string, and no other address; see docs, 'Traffic that goes round the proxy'"
-
-
-class BypassError(EnvironmentFailure):
-    """Somebody reached ZooKeeper without passing the proxies."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,14 @@ from kazoo.exceptions import NoAuthError
 from kcontroller_chaos.znode_invariants import exists_after_healing, one_owner, owned_after_healing
 from pytest_kcontroller import KSystems
 from pytest_kcontroller.cluster.children.processes import Leftover, leftovers, session_id
-from pytest_kcontroller.errors import EnvironmentFailure, StartError, UsageError, WaitTimeoutError
-from pytest_kcontroller.fixtures.asked import NeverExercisedWarning
-from pytest_kcontroller.fixtures.kcluster import InvariantError
+from pytest_kcontroller.errors import (
+    EnvironmentFailure,
+    InvariantError,
+    NeverExercisedWarning,
+    StartError,
+    UsageError,
+    WaitTimeoutError,
+)
 from pytest_kcontroller.fixtures.noted import clusters_key
 
 ELECT = Path(__file__).parents[2] / "data" / "programs" / "elect.py"

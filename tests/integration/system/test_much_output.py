@@ -15,7 +15,7 @@ from kcontroller_chaos.znode_invariants import one_owner
 from pytest_kcontroller import KSystems
 from pytest_kcontroller.cluster.system import output
 from pytest_kcontroller.cluster.timing import scaled
-from pytest_kcontroller.fixtures.kcluster import InvariantError
+from pytest_kcontroller.errors import InvariantError
 
 BURST = """
 import json, sys, threading, kazoo.client as k

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from pytest_kcontroller.cluster.proxied import bypass
-from pytest_kcontroller.cluster.proxied.bypass import BypassError, Watchman
+from pytest_kcontroller.cluster.proxied.bypass import Watchman
 from pytest_kcontroller.cluster.proxied.passing import Passed, Passing
 from pytest_kcontroller.cluster.zookeeper.view import WordNotAllowedError
 from pytest_kcontroller.cluster.zookeeper.words import Connected, Dump
+from pytest_kcontroller.errors import BypassError
 from pytest_kcontroller.model.cluster import Address
 
 SERVER, OURS, STRAIGHT = (Address("127.0.0.1", port) for port in (1, 2, 3))

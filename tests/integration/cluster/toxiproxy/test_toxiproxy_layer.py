@@ -9,10 +9,10 @@ import pytest
 import toxiproxy
 from toxiproxy.exceptions import InvalidToxic, NotFound, ProxyExists
 
+from pytest_kcontroller import InvalidProxy, KToxiproxy, ToxicExists
 from pytest_kcontroller.cluster.process import toxiproxy_client
 from pytest_kcontroller.cluster.process.shared_proxies import prefix
 from pytest_kcontroller.errors import EnvironmentFailure
-from pytest_kcontroller.fixtures.ktoxiproxy import InvalidProxy, KToxiproxy, ToxicExists
 from tests.tools.toxiproxy_servers import Server, Upstream, embedded, passes
 
 UPSTREAM = "127.0.0.1:1"
