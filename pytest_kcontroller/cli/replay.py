@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 NAME = "replay"
 HELP = "play the schedule of a run again, and see whether its verdict comes back"
+OF_A_FILE = {"seed": "seed", "backend": "backend", "plugin": "plugins"}
+"""Options that a run has said itself."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--backend",
         choices=backends.NAMES,
         help=f"of a campaign file (default: {backends.DEFAULT}, or the first that has what the file needs)",
+    )
+    parser.add_argument(
+        "--plugin",
+        action="append",
+        default=[],
+        metavar="MODULE",
+        help="load this plugin, which a campaign file needs; a run says itself which it had",
     )
     parser.add_argument("--times", type=int, default=1, metavar="N", help="how often (default: %(default)s)")
     parser.add_argument("-v", "--verbose", action="store_true", help="say of each replay how much it has tested")
@@ -57,10 +66,10 @@ def run(args: argparse.Namespace) -> int:
     _choices.check_least(args, times=1)
     _choices.check_seed(args.seed, "--seed")
     if args.what.is_dir():
-        if args.seed is not None:
-            raise UsageError("a run has its seed", where="--seed", hint="leave it out, or name a campaign file")
-        if args.backend is not None:
-            raise UsageError("a run has its backend", where="--backend", hint="leave it out, or name a campaign file")
+        for name, its in OF_A_FILE.items():
+            if getattr(args, name) not in (None, []):
+                what, hint = f"a run has its {its}", "leave it out, or name a campaign file"
+                raise UsageError(what, where=f"--{name}", hint=hint)
         planned, options, original = original_run(args.what, args.out)
         place = str(args.what / "run.json")
         if original is None:
@@ -69,8 +78,9 @@ def run(args: argparse.Namespace) -> int:
                 file=sys.stderr,
             )
     else:
-        planned, original, place = _of_file(args.what, args.seed), None, ""
-        options = _options(args.out, backend=args.backend or backends.first_able(planned.campaign).name)
+        planned, original, place = _of_file(args.what, args.seed, args.plugin), None, ""
+        backend = args.backend or backends.first_able(planned.campaign).name
+        options = _options(args.out, backend=backend, plugins=tuple(args.plugin))
     check(planned.campaign, options, place)
     playing = Playing(planned=[planned] * args.times, options=options, verbose=args.verbose)
     with documented(lambda status: _print_json(args, playing, original, status)):
@@ -106,11 +116,12 @@ def _options(out: Path, **given: Any) -> Options:
     return Options(out=out, **given)
 
 
-def _of_file(path: Path, seed: int | None) -> Planned:
+def _of_file(path: Path, seed: int | None, plugins: Sequence[str]) -> Planned:
     from kcontroller_chaos.campaign.file import load_campaign
+    from kcontroller_chaos.catalogue import load_catalogue
     from pytest_kcontroller.cli._results import Planned
 
-    campaign = load_campaign(path)
+    campaign = load_campaign(path, load_catalogue(plugins))
     return Planned(campaign, campaign.seeds[0] if seed is None else seed)
 
 

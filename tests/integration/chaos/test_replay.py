@@ -98,6 +98,7 @@ def test_a_schedule_that_lost_lines_is_noticed(tmp_path: Path) -> None:
         ("", ["."], "it has no run.json"),
         ("", [".", "--seed", "1"], "a run has its seed"),
         ("", [".", "--backend", "sim"], "a run has its backend"),
+        ("", [".", "--plugin", "odd"], "--plugin: a run has its plugins"),
         ("", ["c.toml", "--times", "0"], "--times: 0 is too small"),
         ("{}", ["."], "this run has no campaign.toml"),
         ("{", ["."], "run.json: cannot be read"),
@@ -119,6 +120,42 @@ def test_a_campaign_file_with_crash_points_is_played_in_simulated_time(tmp_path:
     assert done.returncode == 0, done.stdout + done.stderr
     (run,) = (tmp_path / "runs").glob("explore/*-seed-3/run.json")
     assert json.loads(run.read_text())["backend"] == "sim"
+
+
+ODD = """
+from dataclasses import dataclass
+from kcontroller_chaos.faults import Fault
+from pytest_kcontroller.hookspecs import hookimpl
+
+@dataclass(frozen=True, kw_only=True)
+class Odd(Fault):
+    kind = "odd"
+
+    async def inject(self, on):
+        pass
+
+    async def observe(self, on):
+        return {}
+
+@hookimpl
+def kcontroller_faults():
+    return [Odd]
+"""
+
+
+def test_a_campaign_file_with_a_plugins_fault_is_played_with_the_plugin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "odd.py").write_text(ODD)
+    (tmp_path / "c.toml").write_text(QUIET + '[[faults]]\nkind = "odd"\nat_s = 0.5\n')
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    done = kcontroller("replay", "c.toml", *SIM, cwd=tmp_path)
+    assert done.returncode == 2 and "is a --plugin missing?" in done.stderr, done.stderr
+    done = kcontroller("replay", "c.toml", *SIM, "--plugin", "odd", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (run,) = (tmp_path / "runs").glob("*/*")
+    again = kcontroller("replay", run, cwd=tmp_path)
+    assert "the verdict came back 1 of 1 times: held" in again.stdout, again.stderr
 
 
 def test_a_run_that_lacks_what_a_replay_needs_is_said(tmp_path: Path) -> None:
