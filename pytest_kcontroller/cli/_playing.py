@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -29,7 +30,7 @@ STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 SUMMARY_ROWS = 200
 CLEAR = "\r\x1b[K"
 AT_ONCE = 10
-"""So many runs are given to a process: few enough that all have work, many enough that its start does not count."""
+"""No more runs are given to a process; many enough that its start does not count."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -116,16 +117,12 @@ async def _at_once(playing: Playing, screen: Screen, clock: Clock) -> None:
     from pytest_kcontroller.cli._workers import Outcome, encoded, play_batches, raise_failure
 
     by_name = {(str(run.campaign.file), run.seed): run for run in playing.planned}
-    at_once = 1 if playing.fail_fast else AT_ONCE
 
     def work() -> Iterator[dict[str, Any]]:
-        for file, runs in groupby(playing.planned, key=lambda run: str(run.campaign.file)):
-            seeds = [run.seed for run in runs]
-            for first in range(0, len(seeds), at_once):
-                if not playing.may_start(clock.now_us() / 1e6):
-                    return
-                batch = seeds[first : first + at_once]
-                yield {"file": file, "options": encoded(playing.options), "seeds": batch, "keep": True}
+        for file, seeds in batches(playing):
+            if not playing.may_start(clock.now_us() / 1e6):
+                return
+            yield {"file": file, "options": encoded(playing.options), "seeds": seeds, "keep": True}
 
     def show(one: Outcome) -> None:
         run = by_name[one["file"], one["seed"]]
@@ -141,6 +138,16 @@ async def _at_once(playing: Playing, screen: Screen, clock: Clock) -> None:
         _tell(playing, screen, run, result)
 
     await play_batches(work(), playing.jobs, show)
+
+
+def batches(playing: Playing) -> Iterator[tuple[str, list[int]]]:
+    """Seeds of one file for a process each: all processes have work, and what may stop is asked before each run."""
+    may_stop = playing.fail_fast or playing.max_seconds is not None
+    at_once = 1 if may_stop else min(AT_ONCE, math.ceil(len(playing.planned) / playing.jobs))
+    for file, runs in groupby(playing.planned, key=lambda run: str(run.campaign.file)):
+        seeds = [run.seed for run in runs]
+        for first in range(0, len(seeds), at_once):
+            yield file, seeds[first : first + at_once]
 
 
 def _tell(playing: Playing, screen: Screen, run: Planned, result: RunResult) -> None:

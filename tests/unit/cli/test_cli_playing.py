@@ -19,6 +19,7 @@ from pytest_kcontroller.cli._playing import (
     Playing,
     Screen,
     _append_step_summary,
+    batches,
     duration,
 )
 from pytest_kcontroller.cli._results import Planned, counts, failing, in_common, line_of, why
@@ -133,6 +134,23 @@ def test_the_step_summary_has_what_did_not_hold_first_and_no_markup_of_others(
     assert lines[1] == "### kcontroller campaign run: 2 runs: 1 environment, 1 held"
     assert lines[5] == r"| x seed 2 | environment | \<img src=x\> \| \`a\` \[b\](c) |"
     assert lines[6] == "| x seed 1 | held |  |"
+
+
+@pytest.mark.parametrize(
+    ("runs", "jobs", "sizes"), [(8, 4, [2, 2, 2, 2]), (9, 4, [3, 3, 3]), (3, 8, [1, 1, 1]), (25, 2, [10, 10, 5])]
+)
+def test_all_processes_have_work(campaign: Campaign, runs: int, jobs: int, sizes: list[int]) -> None:
+    planned = [Planned(campaign, seed) for seed in range(runs)]
+    found = list(batches(Playing(planned=planned, options=Options(), jobs=jobs)))
+    assert [len(seeds) for _, seeds in found] == sizes
+    assert [seed for _, seeds in found for seed in seeds] == list(range(runs))
+
+
+@pytest.mark.parametrize("may_stop", [{"max_seconds": 1.0}, {"fail_fast": True}])
+def test_where_runs_may_stop_each_is_asked_for(campaign: Campaign, may_stop: dict[str, Any]) -> None:
+    planned = [Planned(campaign, seed) for seed in range(8)]
+    found = list(batches(Playing(planned=planned, options=Options(), jobs=2, **may_stop)))
+    assert [seeds for _, seeds in found] == [[seed] for seed in range(8)]
 
 
 def test_a_long_step_summary_says_what_it_leaves_out(
