@@ -120,6 +120,11 @@ def _put_into_environment(config: pytest.Config, settings: KcSettings) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> Generator[None, bool | None, bool | None]:
+    return campaign_items.ignores(collection_path, config, (yield))
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_collect_file(
     file_path: Path, parent: pytest.Collector
 ) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
