@@ -111,8 +111,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def _put_into_environment(config: pytest.Config, settings: KcSettings) -> None:
     """Every process that is started reads it there. It ends with the run: another one in this process has its own."""
     said = settings.environment
-    if settings.timeout_scale != 1:
-        said[TIMEOUT_SCALE_VARIABLE] = str(settings.timeout_scale)
+    said[TIMEOUT_SCALE_VARIABLE] = str(settings.timeout_scale)  # 1, too: the environment may say otherwise
     environment = pytest.MonkeyPatch()
     for name, value in said.items():
         environment.setenv(name, value)
@@ -145,11 +144,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     marker.deselect(config, items)
 
 
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    """After pytest's own, which skips: a test that does not run needs no cluster."""
     item.stash[failed_key] = False  # it may be run again (pytest-rerunfailures)
     marker.check(item)
-    for name, cluster in _clusters(item):
+    for name, cluster in _clusters(item, also_by="request"):  # which may ask for any
         _begin(name, cluster)
 
 
@@ -207,11 +207,11 @@ def _found_left(item: pytest.Item) -> dict[str, list[str]]:
     return found
 
 
-def _clusters(item: pytest.Item) -> list[tuple[str, KCluster]]:
-    """Those that are there of its fixtures, the nearest first."""
-    used = [name for name in (*marker.CLUSTERS, "kc_system") if name in getattr(item, "fixturenames", ())]
-    known = [each for node in item.listchain() for each in node.stash.get(clusters_key, {}).items()]
-    return [(name, cluster) for fixture in used for name, cluster in known if name.partition(" ")[0] == fixture]
+def _clusters(item: pytest.Item, also_by: str = "") -> list[tuple[str, KCluster]]:
+    """Those that are there of its fixtures, the nearest first; of a test with the fixture `also_by` all."""
+    names = fixtures_of(item)
+    known = [each for node in reversed(item.listchain()) for each in node.stash.get(clusters_key, {}).items()]
+    return [(name, each.cluster) for name, each in known if also_by in names or not names.isdisjoint(each.fixtures)]
 
 
 def _nearest(item: pytest.Item) -> list[tuple[str, KCluster]]:
