@@ -134,6 +134,19 @@ def test_a_partition_that_never_had_a_leader_has_none_to_elect(
     assert box.written() == box.events("controller.event-failed") == []
 
 
+def test_a_partition_without_replicas_costs_only_itself(box: ControllerBox) -> None:
+    """Its election failed with an exception, and with it each new controller's failover, since the znode stayed."""
+    box.create_topic("t", [[]])
+    second = LeaderAndIsr(leader=2, leader_epoch=5, isr=(2, 1), controller_epoch=0)
+    box.create_topic("u", [[1, 2]], states={0: second})
+    request_znode(box, "t-0", "u-0")
+    box.start()
+    assert box.controller.active
+    assert box.state("u-0").leader == 1
+    assert box.data(PREFERRED_ELECTION) is None
+    assert errors(ask(box, ElectionType.PREFERRED, "t-0")) == {"t-0": "PREFERRED_LEADER_NOT_AVAILABLE"}
+
+
 def test_who_is_not_the_controller_says_so(box: ControllerBox) -> None:
     led_by_second(box)
     box.depose()
