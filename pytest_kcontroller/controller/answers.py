@@ -27,16 +27,16 @@ def record_answer(record: Record, broker: int, request: Any, response: Any) -> N
 
 
 def _record_deletions(record: Record, broker: int, request: StopReplicaRequest, response: StopReplicaResponse) -> None:
-    refused = {
+    done = {
         (partition.topic_name, partition.partition_index)
         for partition in response.partition_errors
-        if partition.error_code != ErrorCode.NONE
+        if partition.error_code == ErrorCode.NONE
     }
     deleted = (
         (topic.topic_name, (state.partition_index,))
         for topic in request.topic_states
         for state in topic.partition_states
-        if state.delete_partition and (topic.topic_name, state.partition_index) not in refused
+        if state.delete_partition and (topic.topic_name, state.partition_index) in done
     )
     if topics := by_topic(ReplicasDeleted.columns, deleted):
         record(ReplicasDeleted(broker=broker, epoch=request.controller_epoch, topics=topics))

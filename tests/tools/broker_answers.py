@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from pytest_kcontroller.wire.errors import ErrorCode
@@ -16,8 +16,14 @@ from pytest_kcontroller.wire.messages import (
 )
 
 
-def answer_of(request: Any, failed: Mapping[str, ErrorCode], error: ErrorCode = ErrorCode.NONE) -> Any:
-    """Of a LeaderAndIsr or a StopReplica; `error` concerns it as a whole, `failed` has partitions (`t-0`)."""
+def answer_of(
+    request: Any,
+    failed: Mapping[str, ErrorCode],
+    error: ErrorCode = ErrorCode.NONE,
+    unnamed: Collection[str] = (),
+) -> Any:
+    """Of a LeaderAndIsr or a StopReplica; `error` concerns it as a whole, `failed` has partitions (`t-0`). A StopReplica's
+    does not name those that are `unnamed`."""
     if isinstance(request, LeaderAndIsrRequest):
         topics = [
             LeaderAndIsrTopicError(
@@ -40,6 +46,7 @@ def answer_of(request: Any, failed: Mapping[str, ErrorCode], error: ErrorCode = 
         )
         for topic in request.topic_states
         for entry in topic.partition_states
+        if f"{topic.topic_name}-{entry.partition_index}" not in unnamed
     ]
     return StopReplicaResponse(error_code=int(error), partition_errors=[] if error else errors)
 

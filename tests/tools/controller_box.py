@@ -331,12 +331,16 @@ class ControllerBox:
         return self.ask(ControlledShutdownRequest(broker_id=broker, broker_epoch=epoch))
 
     def answer(
-        self, *sent: Sent, failed: Mapping[str, ErrorCode] | None = None, error: ErrorCode = ErrorCode.NONE
+        self,
+        *sent: Sent,
+        failed: Mapping[str, ErrorCode] | None = None,
+        error: ErrorCode = ErrorCode.NONE,
+        unnamed: Sequence[str] = (),
     ) -> None:
         """The broker has done what a LeaderAndIsr or a StopReplica asked, but for the partitions that failed; with `error`
-        it has refused the request."""
+        it has refused the request. A StopReplica's answer does not name those that are `unnamed`."""
         for one in sent:
-            response = answer_of(one.request, failed or {}, error)
+            response = answer_of(one.request, failed or {}, error, unnamed)
             self._loop.call_soon(self.terms[-1].answered, one.broker, one.request, response)
         self.settle()
 

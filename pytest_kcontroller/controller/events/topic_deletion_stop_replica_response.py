@@ -52,7 +52,8 @@ class TopicDeletionStopReplicaResponseReceived(TermEvent):
 def deletion_answered(
     context: Context, broker: int, request: Any, response: Any
 ) -> TopicDeletionStopReplicaResponseReceived | None:
-    """None: it is about nothing that is being deleted. An error of the request as a whole is one of each partition.
+    """None: it is about nothing that is being deleted. An error of the request as a whole is one of each partition;
+    otherwise one that the answer does not name has neither been deleted nor failed.
 
     Source: ControllerBrokerRequestBatch.sendStopReplicaRequests.
     """
@@ -65,8 +66,8 @@ def deletion_answered(
             continue
         for entry in topic.partition_states:
             tp = TopicPartition(topic.topic_name, entry.partition_index)
-            if counts_as_deleted(entry.delete_partition):
-                errors[tp] = response.error_code or answers.get(tp, ErrorCode.NONE)
+            if counts_as_deleted(entry.delete_partition) and (response.error_code or tp in answers):
+                errors[tp] = response.error_code or answers[tp]
     if not errors:
         return None
     return TopicDeletionStopReplicaResponseReceived(broker, errors, request.controller_epoch, request.broker_epoch)

@@ -9,13 +9,9 @@ from pytest_kcontroller.controller.batch import Batch, UnsentRequestsError
 from pytest_kcontroller.controller.context import Context
 from pytest_kcontroller.controller.events.topic_deletion_stop_replica_response import deletion_answered
 from pytest_kcontroller.model.cluster import Address, Assignment, Broker, LeaderAndIsr, TopicPartition
-from pytest_kcontroller.wire.messages import (
-    LeaderAndIsrRequest,
-    StopReplicaRequest,
-    StopReplicaResponse,
-    UpdateMetadataRequest,
-)
+from pytest_kcontroller.wire.messages import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from tests.fidelity.vectors import Vector
+from tests.tools.broker_answers import answer_of
 from tests.tools.controller_box import ControllerBox
 
 BROKERS = (1, 2, 3)
@@ -162,7 +158,7 @@ def _answered(inputs: Mapping[str, Any]) -> dict[str, Any]:
     context.deletions.start(inputs.get("started", ()))
     tps = list(context.partitions())
     ((_, request),) = _built(context, lambda batch: batch.stop_replicas(2, tps, delete=inputs["delete"]))
-    event = deletion_answered(context, 2, request, StopReplicaResponse(error_code=0, partition_errors=[]))
+    event = deletion_answered(context, 2, request, answer_of(request, {}))
     topics = [] if event is None else list(dict.fromkeys(tp.topic for tp in event.errors))
     epochs = {topic.topic_name: topic.partition_states[0].leader_epoch for topic in request.topic_states}
     return {

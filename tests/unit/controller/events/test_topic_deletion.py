@@ -89,6 +89,23 @@ def test_all_replicas_are_stopped_then_deleted_then_the_znodes_go_in_three_steps
     assert box.state("u-0").leader == 1, "another topic"
 
 
+def test_a_replica_that_the_answer_does_not_name_is_not_deleted_yet(started: ControllerBox) -> None:
+    """As in Kafka, whose callback goes through what is answered, not through what was asked."""
+    box = started
+    box.delete_topic("t")
+    *named, last = stops(box)
+    box.answer(*named)
+    box.answer(last, unnamed=["t-0"])
+    assert not deletes(box)
+    assert [states(box)[one.broker] for one in (*named, last)] == [
+        *[ReplicaState.DELETION_SUCCESSFUL] * 2,
+        ReplicaState.DELETION_STARTED,
+    ]
+    assert [event["broker"] for event in box.events("replicas.deleted")] == [one.broker for one in named]
+    box.answer(last)
+    assert is_gone(box)
+
+
 def test_every_delete_is_fenced(started: ControllerBox) -> None:
     box = started
     box.delete_topic("t")
