@@ -172,6 +172,9 @@ class CountingChannels:
     def add(self, broker: Broker) -> None:
         self._brokers[broker.id] = None
 
+    def move(self, broker: Broker) -> None:
+        """It is not reached by its address."""
+
     def remove(self, broker: int) -> None:
         self._brokers.pop(broker, None)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -33,6 +34,10 @@ class ChannelManager(Protocol):
         """Whatever still waits for it is dropped."""
         ...
 
+    def move(self, broker: Broker) -> None:
+        """One that was added listens elsewhere from now on, in the same life. Whatever waits for it is sent there."""
+        ...
+
     def close(self) -> None:
         """Removes all brokers: the controller's term has ended."""
         ...
@@ -44,6 +49,31 @@ class ChannelManager(Protocol):
 
 MakeChannels = Callable[[Answered], ChannelManager]
 """Called once for each term of a controller."""
+
+
+class _Queue:
+    """The requests to one broker, in order. The first stays until it has been answered, whoever sends it."""
+
+    def __init__(self) -> None:
+        self._requests: deque[Any] = deque()
+        self._some = asyncio.Event()
+
+    def __len__(self) -> int:
+        return len(self._requests)
+
+    def put(self, request: Any) -> None:
+        self._requests.append(request)
+        self._some.set()
+
+    async def first(self) -> Any:
+        """Waits until there is one."""
+        await self._some.wait()
+        return self._requests[0]
+
+    def drop_first(self) -> None:
+        self._requests.popleft()
+        if not self._requests:
+            self._some.clear()
 
 
 class Channels:
@@ -63,25 +93,27 @@ class Channels:
         self._tasks, self._transport, self._clock = tasks, transport, clock
         self._address_of, self._answered, self._timeout_us = address_of, answered, timeout_us
         self._holds = holds
-        self._queues: dict[int, asyncio.Queue[Any]] = {}
-        self._unanswered: dict[int, int] = {}
+        self._queues: dict[int, _Queue] = {}
         self._senders: dict[int, asyncio.Task[Any]] = {}
 
     @property
     def unanswered(self) -> int:
-        return sum(self._unanswered.values())
+        return sum(map(len, self._queues.values()))
 
     def add(self, broker: Broker) -> None:
-        queue: asyncio.Queue[Any] = asyncio.Queue()
-        self._queues[broker.id], self._unanswered[broker.id] = queue, 0
-        self._senders[broker.id] = self._tasks.start(self._send_all(broker, queue), name=f"channel {broker.id}")
+        self._queues[broker.id] = _Queue()
+        self._start(broker)
 
     def remove(self, broker: int) -> None:
         """Whatever still waits for it is dropped."""
         self._queues.pop(broker, None)
-        self._unanswered.pop(broker, None)
         if (sender := self._senders.pop(broker, None)) is not None:
             sender.cancel()
+
+    def move(self, broker: Broker) -> None:
+        """The request in flight is sent again: nobody knows whether the old address will ever answer it."""
+        self._senders.pop(broker.id).cancel()
+        self._start(broker)
 
     def close(self) -> None:
         for broker in sorted(self._senders):
@@ -89,19 +121,22 @@ class Channels:
 
     def send(self, broker: int, request: Any) -> None:
         if (queue := self._queues.get(broker)) is not None:
-            self._unanswered[broker] += 1
-            queue.put_nowait(request)
+            queue.put(request)
 
-    async def _send_all(self, broker: Broker, queue: asyncio.Queue[Any]) -> None:
+    def _start(self, broker: Broker) -> None:
+        sending = self._send_all(broker, self._queues[broker.id])
+        self._senders[broker.id] = self._tasks.start(sending, name=f"channel {broker.id}")
+
+    async def _send_all(self, broker: Broker, queue: _Queue) -> None:
         client = RequestClient(self._transport, self._address_of(broker), client_id="controller")
         points = (SENDER, sender(broker.id))
         try:
             while True:
-                request = await queue.get()
+                request = await queue.first()
                 for point in points:
                     await self._holds.reach(point)
                 response = await self._until_answered(client, request)
-                self._unanswered[broker.id] -= 1
+                queue.drop_first()
                 self._answered(broker.id, request, response)
         finally:
             client.close()

@@ -228,9 +228,9 @@ class ControllerBox:
             Delete(broker_path(broker)), Create(broker_path(broker), _registration(broker, None), ephemeral=True)
         )
 
-    def move_broker(self, broker: int, port: int) -> None:
+    def move_broker(self, broker: int, port: int, *, rack: str | None = None) -> None:
         """It listens on another port, in the same registration."""
-        self.write(SetData(broker_path(broker), _registration(broker, None, port)))
+        self.write(SetData(broker_path(broker), _registration(broker, rack, port)))
 
     def create_topic(
         self,

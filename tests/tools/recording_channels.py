@@ -39,9 +39,16 @@ class RecordingChannels:
     def __init__(self, answered: Answered, sent: list[Sent]) -> None:
         self.answered, self._sent = answered, sent
         self.brokers: dict[int, Broker] = {}
+        self.added: list[int] = []
+        """Each time that one was: a channel of its own, with nothing in it."""
         self.unanswered = 0
 
     def add(self, broker: Broker) -> None:
+        self.brokers[broker.id] = broker
+        self.added.append(broker.id)
+
+    def move(self, broker: Broker) -> None:
+        assert broker.id in self.brokers, f"broker {broker.id} was not added"
         self.brokers[broker.id] = broker
 
     def remove(self, broker: int) -> None:

@@ -12,7 +12,10 @@ from pytest_kcontroller.controller.term import Term
 
 @dataclass(frozen=True, slots=True)
 class BrokerModifications(TermEvent):
-    """Source: KafkaController.processBrokerModification. A registration of another life is a BrokerChange's business."""
+    """Source: KafkaController.processBrokerModification. A registration of another life is a BrokerChange's business.
+
+    Another rack alone is nothing new. Kafka goes on sending to the old address; here requests follow the broker.
+    """
 
     broker: int
 
@@ -24,9 +27,8 @@ class BrokerModifications(TermEvent):
         known, now = term.context.brokers.get(self.broker), (await read_brokers(term, [self.broker])).get(self.broker)
         if known is None and now is not None:  # nobody could read its registration until now
             await BrokerChange().act(term)
-        if known is None or now is None or now.epoch != known.epoch or now == known:
+        if known is None or now is None or now.epoch != known.epoch or now.address == known.address:
             return
-        term.channels.remove(now.id)
-        term.channels.add(now)
+        term.channels.move(now)
         term.context.register(now)
         await term.requests.update_metadata(term.context.registered_ids())

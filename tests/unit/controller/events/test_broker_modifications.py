@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pytest_kcontroller.zookeeper.session import SetData
 from tests.tools.controller_box import ControllerBox
 
@@ -16,14 +18,18 @@ def test_everybody_hears_of_the_new_address_and_only_that_broker_is_read(box: Co
     live = {broker.id: broker.endpoints[0].port for broker in box.sent("UpdateMetadata")[0].request.live_brokers}
     assert live == {1: 9001, 2: 9999, 3: 9003}
     assert box.terms[-1].brokers[2].address.port == 9999
+    assert box.terms[-1].added == [1, 2, 3], "what waits for it is not dropped"
     assert box.written() == []
 
 
-def test_the_same_data_again_is_nothing_new(box: ControllerBox) -> None:
+@pytest.mark.parametrize("rack", [None, "r2"])
+def test_the_same_address_again_is_nothing_new(box: ControllerBox, rack: str | None) -> None:
+    """As in Kafka, which compares what it is reached at, and not its rack."""
     box.start()
     box.forget()
-    box.move_broker(2, 9002)
+    box.move_broker(2, 9002, rack=rack)
     assert box.sent() == []
+    assert box.terms[-1].added == [1, 2, 3]
 
 
 def test_it_is_still_watched_afterwards(box: ControllerBox) -> None:
