@@ -13,14 +13,15 @@ stands still is given up after SYNC_TICKS."""
 
 
 class HeldPort:
-    """A free port of the loopback that the system gives nobody else, until `release`: neither to who asks for any port, with
-    SO_REUSEADDR or without, nor as the near end of a connection. A server with SO_REUSEADDR that asks for this one, as each
-    of Java's is on Linux, may still listen on it."""
+    """A port that is free on every address of the loopback, as the proxies of links to one node listen on several. Until
+    `release` the system gives it nobody else on any of them: neither to who asks for any port, with SO_REUSEADDR or without,
+    nor as the near end of a connection. A server with SO_REUSEADDR that asks for this one, as each of Java's is on Linux,
+    may still listen on it."""
 
     def __init__(self) -> None:
         self._held = socket.socket()
         self._held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self._held.bind(("127.0.0.1", 0))
+        self._held.bind(("", 0))
         self.number: int = self._held.getsockname()[1]
 
     def release(self) -> None:
