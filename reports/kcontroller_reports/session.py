@@ -11,7 +11,6 @@ one (cluster/class_data.py), a quarter of what a report costs.
 from __future__ import annotations
 
 import os
-import select
 import shlex
 import shutil
 import subprocess
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from pytest_kcontroller.cluster.children.processes import SUPERVISOR, VARIABLE, session_directory, session_id
+from pytest_kcontroller.cluster.children.supervisor import ready
 from pytest_kcontroller.cluster.class_data import ClassData
 from pytest_kcontroller.cluster.java import find_java
 from pytest_kcontroller.errors import EnvironmentFailure, MissingExtraError
@@ -130,7 +130,7 @@ class _Watched:
     def __exit__(self, *raised: object) -> None:
         for end in (self._ours, self._read, self._status):
             os.close(end)
-        while select.select([self._ended], [], [], END_S)[0] and os.read(self._ended, 512):
+        while ready(self._ended, limit_s=END_S) and os.read(self._ended, 512):
             pass  # its end of file is the supervisor's
         os.close(self._ended)
 

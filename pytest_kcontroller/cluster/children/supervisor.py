@@ -106,20 +106,29 @@ def execute(command: list[str]) -> None:
 def watch(owner: int, wake: int, child: int) -> int | None:
     """Until the child has ended; then nothing of its group is left. None: the owner is gone."""
     while True:
-        ready, _, _ = select.select([owner, wake], [], [])
-        if wake in ready:
+        told = ready(owner, wake)
+        if wake in told:
             os.read(wake, 512)
             if (code := reap(child)) is not None:
                 kill_group(child)
                 kill_adopted()
                 return code
-        if owner in ready:
+        if owner in told:
             order = os.read(owner, 1)
             kill_group(child)
             if not order:
                 os.waitpid(child, 0)
                 kill_adopted()
                 return None
+
+
+def ready(*descriptors: int, limit_s: float | None = None) -> list[int]:
+    """Those that can be read, as soon as one can; none: the time is up. `select` refuses numbers from 1024 on, and what we
+    inherit has the number that it has in the owner, however many files that has open."""
+    asked = select.poll()
+    for descriptor in descriptors:
+        asked.register(descriptor, select.POLLIN)
+    return [descriptor for descriptor, _ in asked.poll(None if limit_s is None else limit_s * 1000)]
 
 
 def reap(child: int) -> int | None:
@@ -147,7 +156,7 @@ def kill_adopted() -> None:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 continue
-        select.select([], [], [], REAP_PAUSE_S)
+        ready(limit_s=REAP_PAUSE_S)
 
 
 def children() -> list[int]:
@@ -186,7 +195,7 @@ def remove(directories: list[str]) -> None:
             shutil.rmtree(directory, ignore_errors=True)
         if not any(os.path.lexists(directory) for directory in directories):
             return
-        select.select([], [], [], REMOVE_PAUSE_S)
+        ready(limit_s=REMOVE_PAUSE_S)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
 import shutil
 import signal
 import sys
@@ -21,6 +20,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+from pytest_kcontroller.cluster.children.supervisor import ready
 from pytest_kcontroller.cluster.docker.containers import DISK_MB, STOP_S, ContainerSpec, engine, labels
 from pytest_kcontroller.errors import EnvironmentFailure, UsageError
 
@@ -83,8 +83,7 @@ def run(client: Any, spec: ContainerSpec, owner: int, status: int) -> None:
         ports = {port: found for port in (spec.port, *spec.more_ports) if (found := _published(container, spec, port))}
         if pid and (spec.port in ports or not spec.port):  # a container that has ended already has none
             report_to(status, pid=pid, port=ports.pop(spec.port, 0), published=list(ports.items()))
-        ready, _, _ = select.select([owner, wake_read], [], [])
-        if owner in ready:
+        if owner in ready(owner, wake_read):
             if not spec.user:
                 let_files_be_removed(container, spec)
             container.stop(timeout=STOP_S)
@@ -197,7 +196,7 @@ def let_files_be_removed(container: Any, spec: ContainerSpec) -> None:
 
 
 def owner_is_silent(owner: int) -> bool:
-    return not select.select([owner], [], [], 0)[0]
+    return not ready(owner, limit_s=0)
 
 
 def leave(owner: int, spec: ContainerSpec) -> int:

@@ -9,11 +9,11 @@ it could not be removed.
 from __future__ import annotations
 
 import os
-import select
 import signal
 import sys
 from typing import Any
 
+from pytest_kcontroller.cluster.children.supervisor import ready
 from pytest_kcontroller.cluster.docker.container_process import report_to
 from pytest_kcontroller.cluster.docker.containers import engine, labels
 from pytest_kcontroller.errors import EnvironmentFailure, MissingExtraError
@@ -79,7 +79,7 @@ def remove(network: Any) -> None:
                 return
             if left_s <= 0:
                 raise
-        select.select([], [], [], POLL_S)
+        ready(limit_s=POLL_S)
         left_s -= POLL_S
 
 

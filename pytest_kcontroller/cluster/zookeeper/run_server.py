@@ -11,7 +11,6 @@ import contextlib
 import fcntl
 import json
 import os
-import select
 import signal
 import sys
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from pytest_kcontroller.cluster.children.processes import VARIABLE, owner_lives, session_of
+from pytest_kcontroller.cluster.children.supervisor import ready
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.container import PULL_S
 from pytest_kcontroller.cluster.zookeeper.keeper import LOG, USERS, Kept, NotKept
@@ -133,8 +133,8 @@ class RunServer:
         finally:
             os.close(tell)
         with os.fdopen(told, "rb") as answer:
-            ready, _, _ = select.select([answer], [], [], scaled(START_S))
-            return dict(json.loads(answer.read() or "{}")) if ready else {}
+            in_time = ready(answer.fileno(), limit_s=scaled(START_S))
+            return dict(json.loads(answer.read() or "{}")) if in_time else {}
 
 
 def _is_there(file: IO[str]) -> bool:
@@ -156,6 +156,6 @@ def _wait_ended(pid: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         process = os.pidfd_open(pid)
         try:
-            select.select([process], [], [], scaled(END_S))
+            ready(process, limit_s=scaled(END_S))
         finally:
             os.close(process)

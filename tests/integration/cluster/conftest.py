@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+import contextlib
+import os
+import resource
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,3 +64,18 @@ def not_in_containers(needed: Iterable[Capability[object]] = ()) -> pytest.MarkD
 def on_backend(request: pytest.FixtureRequest, tmp_path: Path) -> OnBackend:
     image = request.getfixturevalue("in_containers") if request.param.containers else None
     return OnBackend(request.param, tmp_path, image)
+
+
+@pytest.fixture
+def many_open_files() -> Iterator[None]:
+    """Whatever is opened now has a number that `select` does not take: pytest itself has so many files open."""
+    most = 1024
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < 2 * most:
+        pytest.skip(f"this process may have no more than {hard} files open")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2 * most), hard))
+    with contextlib.ExitStack() as opened:
+        while opened.enter_context(Path(os.devnull).open("rb")).fileno() < most:
+            pass
+        yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

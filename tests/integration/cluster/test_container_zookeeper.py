@@ -148,6 +148,7 @@ def test_a_start_that_is_cancelled_leaves_nothing(zookeeper_image: str, tmp_path
     assert mine() == []
 
 
+@pytest.mark.usefixtures("many_open_files")
 def test_a_container_that_ends_by_itself_is_noticed_and_removed(zookeeper_image: str, tmp_path: Path) -> None:
     async def run() -> None:
         server = await ContainerZooKeeper.start(zookeeper_image, tmp_path / "zk", log=tmp_path / "log")

@@ -235,6 +235,14 @@ async def test_stop_is_sigterm_even_for_a_stopped_process(tmp_path: Path) -> Non
     assert await child.stop(scaled(LIMIT_S)) == -signal.SIGTERM
 
 
+@pytest.mark.usefixtures("many_open_files")
+@asyncio_run
+async def test_an_owner_with_many_open_files_starts_and_stops_it_as_ever(tmp_path: Path) -> None:
+    child = await Supervised.start("sleeper", ["sleep", "600"], log=tmp_path / "log")
+    assert await child.stop(scaled(LIMIT_S)) == -signal.SIGTERM
+    assert not (tmp_path / "log").read_text()
+
+
 @asyncio_run
 async def test_stop_kills_the_group_of_a_process_that_ignores_sigterm(tmp_path: Path) -> None:
     script = f"trap '' TERM; sleep 600 & echo $! > {tmp_path}/grandchild; wait; wait"
