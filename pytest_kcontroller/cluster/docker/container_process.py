@@ -1,11 +1,11 @@
 """Runs a container and ends it when its owner dies: what supervisor.py is to a process. Run by containers.Contained.
 
-    python -m pytest_kcontroller.cluster.docker.container_process OWNER_FD STATUS_FD SPEC
+    python -m pytest_kcontroller.cluster.docker.container_process OWNER_FD STATUS_FD
 
-OWNER_FD is the read end of a pipe whose write end only the owner holds. A byte on it is the order to stop; end of file means
-that the owner is gone: then the directories of the spec are removed too. STATUS_FD gets JSON lines: `phase`, then `pid`,
-`port` and `published` (on 127.0.0.1) or `error` and `hint`, and `status` when the container has ended. It prints what that
-prints.
+What to run is in the variable SPEC_VARIABLE. OWNER_FD is the read end of a pipe whose write end only the owner holds. A byte
+on it is the order to stop; end of file means that the owner is gone: then the directories of the spec are removed too.
+STATUS_FD gets JSON lines: `phase`, then `pid`, `port` and `published` (on 127.0.0.1) or `error` and `hint`, and `status`
+when the container has ended. It prints what that prints.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_kcontroller.cluster.children.supervisor import ready
-from pytest_kcontroller.cluster.docker.containers import DISK_MB, STOP_S, ContainerSpec, engine, labels
+from pytest_kcontroller.cluster.docker.containers import DISK_MB, SPEC_VARIABLE, STOP_S, ContainerSpec, engine, labels
 from pytest_kcontroller.errors import EnvironmentFailure, UsageError
 
 LOG_END_S = 5.0
 
 
 def main() -> int:
-    owner, status, spec = int(sys.argv[1]), int(sys.argv[2]), ContainerSpec(**json.loads(sys.argv[3]))
+    owner, status = int(sys.argv[1]), int(sys.argv[2])
+    spec = ContainerSpec(**json.loads(os.environ[SPEC_VARIABLE]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the owner decides
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     from docker.errors import DockerException

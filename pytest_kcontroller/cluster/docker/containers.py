@@ -25,6 +25,9 @@ CLUSTER_LABEL = "kcontroller.cluster"
 """On what belongs to a cluster whose nodes are containers: the name of its network."""
 HOST_LABEL = "kcontroller.host"
 """Where that session id means something: other machines and other process namespaces may share an engine."""
+SPEC_VARIABLE = "KCONTROLLER_CONTAINER"
+"""What container_process is to run, as JSON. No argument: all users of a machine can read those, and `environment` may have
+secrets."""
 DISK_MB = 8
 """Of a volume that is a disk: what a node of ours writes is far from it, and to fill it is a matter of milliseconds."""
 STOP_S = 5
@@ -133,10 +136,11 @@ class Contained:
             f"the container {spec.name}",
             lambda read, status: [
                 *(sys.executable, "-m", f"{__package__}.container_process"),
-                *(str(read), str(status), json.dumps(asdict(spec))),
+                *(str(read), str(status)),
             ],
             log=log,
             output=output,
+            env={SPEC_VARIABLE: json.dumps(asdict(spec))},
         )
         contained = cls(spec.name, process, write)
         contained._ended = asyncio.create_task(contained._listen(reader), name=f"container {spec.name}")

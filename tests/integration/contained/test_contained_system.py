@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import io
 import os
 import re
+import secrets
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +21,8 @@ from kcontroller_chaos.znode_invariants import exists_after_healing, owned_after
 from pytest_kcontroller import KSystems
 from pytest_kcontroller.cluster.children.processes import session_id
 from pytest_kcontroller.cluster.contained.image import BASE_VARIABLE, base, image_name, node_image
-from pytest_kcontroller.cluster.docker.containers import SESSION_LABEL, engine
+from pytest_kcontroller.cluster.docker import container_process
+from pytest_kcontroller.cluster.docker.containers import SESSION_LABEL, Contained, ContainerSpec, engine
 from pytest_kcontroller.errors import StartError
 from pytest_kcontroller.model.history import FaultAsked, ProcessExited
 from tests.integration.chaos.test_campaign_run import campaign, only_run, verdicts
@@ -140,6 +143,27 @@ def test_one_that_does_not_start_is_told_with_what_a_person_can_type(kc_system: 
     assert f"-> try `docker pull {NO_IMAGE}`, or name another image (`image` of the program)" in str(missing.value)
     for failed in (ended, missing):
         assert "--network" not in str(failed.value), "it is gone by now"
+
+
+def test_no_command_line_on_this_machine_has_its_environment(image: str, tmp_path: Path) -> None:
+    secret, log = secrets.token_hex(), tmp_path / "log"
+    program = ("-c", "import os; print(os.environ['TOKEN'])")
+    name = f"kcontroller-test-{session_id()}"
+
+    async def run() -> list[str]:
+        spec = ContainerSpec(name=name, image=image, environment={"TOKEN": secret}, command=program)
+        container = await Contained.start(spec, log=log)
+        try:
+            assert await container.wait_ended() == 0, container.error
+            commands = [" ".join(process.info["cmdline"] or ()) for process in psutil.process_iter(["cmdline"])]
+        finally:
+            await container.stop()
+        return commands
+
+    commands = asyncio.run(run())
+    assert any(container_process.__name__ in command for command in commands)
+    assert not [command for command in commands if secret in command]
+    assert log.read_text() == f"{secret}\n"
 
 
 def test_its_zookeeper_that_does_not_start_is_not_that_of_others(pytester: pytest.Pytester, in_containers: str) -> None:
