@@ -15,7 +15,6 @@ is done to all of them, and `zookeeper-2` as target means that to one server.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -56,6 +55,8 @@ class Links:
         self._zookeeper, self._client, self._process = dict(zookeeper), client, process
         self._by_name, self._relayed = by_name, relayed
         self._addresses: dict[Link, Address] = {}
+        self._asked: list[str] = []
+        """The names of all proxies that may be there: one that was being made when its start was cancelled, too."""
         self._held: list[HeldPort] = []
         self._ports: dict[tuple[int, str], int] = {}
         """By node and plane; without a port for clients they share the nodes'."""
@@ -159,7 +160,8 @@ class Links:
     async def _create(self, link: Link) -> None:
         source, target, plane = link
         end = self._to_zookeeper(int(source))[link] if plane == "zk" else self._end(int(target), plane)
-        made = await self._on.create(self._name(link), listen=self._listen_at(link, end), upstream=end)
+        self._asked.append(self._name(link))
+        made = await self._on.create(self._asked[-1], listen=self._listen_at(link, end), upstream=end)
         self._addresses[link] = self._reached_at(link, made)
 
     def _end(self, node: int, plane: str) -> Address:
@@ -299,14 +301,13 @@ class Links:
             if self._process is not None:
                 await self._process.stop(scaled(2))
             else:
-                with contextlib.suppress(EnvironmentFailure):  # the server is gone, and its proxies with it
-                    for link in list(self._addresses):
-                        await self._on.delete(self._name(link))
+                await self._on.delete_all(self._asked)
         finally:  # while a proxy listens, its port is nobody else's
             for held in self._held:
                 held.release()
             self._held.clear()
         self._addresses.clear()
+        self._asked.clear()
         self._client.close()
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from collections.abc import Iterable
 from typing import Any
 
 from pytest_kcontroller.cluster.process.proxy_server import in_thread
-from pytest_kcontroller.cluster.process.toxiproxy_client import ToxiproxyClient
+from pytest_kcontroller.cluster.process.toxiproxy_client import ToxiproxyClient, ToxiproxyRefusal
+from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.model.toxics import Toxic
 from pytest_kcontroller.runtime.nursery import undisturbed
@@ -33,8 +36,12 @@ class OnProxies:
         body = {"name": name, "listen": listen, "upstream": str(upstream), "enabled": True}
         return Address.parse((await self.call("POST", "/proxies", body))["listen"])
 
-    async def delete(self, name: str) -> None:
-        await self.call("DELETE", f"/proxies/{name}")
+    async def delete_all(self, names: Iterable[str]) -> None:
+        """Those that are there; raises nothing."""
+        with contextlib.suppress(EnvironmentFailure):  # the server is gone, and its proxies with it
+            for name in names:
+                with contextlib.suppress(ToxiproxyRefusal):  # somebody has deleted it, or it was never made
+                    await self.call("DELETE", f"/proxies/{name}")
 
     async def impair(self, name: str, toxic: Toxic) -> None:
         """Again: the new attributes count."""

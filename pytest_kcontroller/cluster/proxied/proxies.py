@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 
 from pytest_kcontroller.cluster.process.on_proxies import OnProxies
 from pytest_kcontroller.cluster.process.shared_proxies import prefix
 from pytest_kcontroller.cluster.process.toxiproxy_client import ToxiproxyClient
-from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.cluster import Address
 from pytest_kcontroller.model.toxics import Toxic
 
@@ -26,9 +24,8 @@ class Proxies:
     async def add(self, upstream: Address) -> Address:
         """Where the proxy listens: a free port of the loopback."""
         name = f"{self._prefix}client-zookeeper-{len(self._names)}"
-        listen = await self._on.create(name, listen="127.0.0.1:0", upstream=upstream)
-        self._names.append(name)
-        return listen
+        self._names.append(name)  # it may be made although this is cancelled
+        return await self._on.create(name, listen="127.0.0.1:0", upstream=upstream)
 
     async def set(self, *toxics: Toxic) -> None:
         """Again: the new attributes count."""
@@ -52,7 +49,5 @@ class Proxies:
 
     async def close(self) -> None:
         """Idempotent."""
-        with contextlib.suppress(EnvironmentFailure):  # the server is gone, and its proxies with it
-            for name in self._names:
-                await self._on.delete(name)
+        await self._on.delete_all(self._names)
         self._names.clear()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ import pytest
 from pytest_kcontroller.cluster.process.connections import established
 from pytest_kcontroller.cluster.process.links import ZOOKEEPER, Links
 from pytest_kcontroller.cluster.process.proxy_server import start_server
+from pytest_kcontroller.cluster.process.toxiproxy_client import ToxiproxyClient
+from pytest_kcontroller.cluster.proxied.proxies import Proxies
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure, StartError
 from pytest_kcontroller.model.cluster import Address
@@ -23,6 +25,7 @@ from pytest_kcontroller.model.toxics import RESET_PEER, STREAMS, Toxic, slow_tox
 from pytest_kcontroller.runtime.timeouts import within
 
 LIMIT_S = 10
+UPSTREAM = Address("127.0.0.1", 1)
 QUIET_S = 0.3
 """So long nothing may arrive over a link that is cut."""
 
@@ -274,6 +277,36 @@ async def test_clusters_share_a_server_that_is_named_and_leave_it_empty(
         async with cluster(tmp_path) as (links, _, _):
             await server.stop(0)
     finally:
+        await server.stop(0)
+
+
+@asyncio_run
+async def test_nothing_of_ours_stays_on_a_server_that_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server, url = await start_server(tmp_path / "server.log", 0)
+    monkeypatch.setenv("KCONTROLLER_TOXIPROXY_URL", url)
+    client = ToxiproxyClient(url)
+    there = partial(client.call, "GET", "/proxies")
+    try:
+        async with cluster(tmp_path):
+            client.call("DELETE", f"/proxies/{next(iter(there()))}")
+        assert there() == {}, "although somebody has deleted one of them"
+
+        proxies = Proxies(client)
+        starts: list[Callable[[], Awaitable[object]]] = [
+            lambda: Links.start({0: (UPSTREAM,)}, log=tmp_path / "log", seed=0),
+            lambda: proxies.add(UPSTREAM),
+        ]
+        for start in starts:
+            starting = asyncio.ensure_future(start())
+            while not there():  # noqa: ASYNC110  # the server tells nobody
+                await asyncio.sleep(0)
+            starting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await starting
+            await proxies.close()
+            assert there() == {}, "although its start was cancelled"
+    finally:
+        client.close()
         await server.stop(0)
 
 
