@@ -15,7 +15,8 @@ from kcontroller_chaos.admin import ACTIONS, AdminAction, CreateTopic, Situation
 from kcontroller_chaos.campaign.actions import FAULT, Action
 from kcontroller_chaos.campaign.file import Campaign
 from kcontroller_chaos.campaign.specs import GeneratorSpec
-from kcontroller_chaos.catalogue.placement import POINTS, ZOOKEEPER
+from kcontroller_chaos.catalogue.placement import POINTS
+from kcontroller_chaos.catalogue.zookeeper import default_target
 from kcontroller_chaos.faults import Fault
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.model.text import shown
@@ -190,7 +191,6 @@ def _fault(
         topic = draw.choice(campaign.topics)
         target = f"leader-of:{topic.name}-{draw.randrange(topic.partitions)}"
     duration_us = min(_between(draw, spec.lasting_s), end_us - at_us)
-    target = ZOOKEEPER if campaign.catalogue.named(name).on_zookeeper else target
     when, within_us, still_us = None, None, 0
     if at_point:
         point = draw.choice(RARE if draw.random() < RARELY else COUNTED)
@@ -199,6 +199,9 @@ def _fault(
         when = f"{point}:{_geometric(draw, MEAN_REQUESTS if point == REQUEST else MEAN_WRITES)}"
         still_us = _between(draw, STILL_S)
         within_us = min(max(0, end_us - at_us - duration_us - still_us), LONGEST_WAIT_US)
+    kind = campaign.catalogue.named(name)
+    if kind.on_zookeeper or kind.of_controller:
+        target = default_target(kind)
     return Action(
         id=f"drawn-{number}",
         does=_drawn(campaign, name, draw),

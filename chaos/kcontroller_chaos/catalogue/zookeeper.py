@@ -6,7 +6,7 @@ from kcontroller_chaos.catalogue.placement import ZOOKEEPER
 from kcontroller_chaos.faults import Fault
 
 
-def default_target(fault: Fault) -> str:
+def default_target(fault: Fault | type[Fault]) -> str:
     """Whom it hits where nobody is named."""
     return ZOOKEEPER if fault.on_zookeeper else "controller"
 

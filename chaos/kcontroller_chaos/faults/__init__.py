@@ -63,6 +63,8 @@ class Fault(ABC):
     anyhow. Any other end violates `nodes-stay-up` too."""
     on_zookeeper: ClassVar[bool] = False
     """Whether it is on ZooKeeper's own servers, and so on no node: its target is `zookeeper`, and it needs ZOOKEEPERS."""
+    of_controller: ClassVar[bool] = False
+    """Whether there is nothing to be done to a node that is not the controller: the generator gives it no other target."""
     least_zookeepers: ClassVar[int] = 1
     """So many servers ZooKeeper must have."""
     claims: ClassVar[tuple[str, ...]] = ()

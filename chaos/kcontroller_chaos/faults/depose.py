@@ -25,11 +25,18 @@ kind = "depose"
 target = "controller"
 at_s = 2
 """
-    keeps_session = True
+    keeps_session = of_controller = True
     claims = (SESSION,)
     needs = (BROKERS,)
 
     async def inject(self, on: Injection) -> None:
+        owner = await on.cluster.owner_of(CONTROLLER)
+        if owner != on.session:
+            found = f"that belongs to the session {owner:#x}" if owner else "there is none"
+            raise EnvironmentFailure(
+                f"node {on.node}, with its session {on.session:#x}, has no /controller that could be deleted: {found}",
+                hint='it must be the controller then (target = "controller")',
+            )
         try:
             await on.cluster.admin.submit(Delete(CONTROLLER))
         except ZkError as failed:

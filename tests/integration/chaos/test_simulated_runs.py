@@ -149,6 +149,18 @@ def test_a_node_stands_still_at_a_crash_point_while_the_others_act(tmp_path: Pat
     assert (done.stdout.splitlines()[-1] == "did not hold: still seeds 1,2,3") == bool(status)
 
 
+def test_who_is_not_the_controller_is_not_deposed(tmp_path: Path) -> None:
+    file = tmp_path / "deposed.toml"
+    head = '[campaign]\nname = "deposed"\nduration_s = 2\n'
+    file.write_text(head + '[[faults]]\nkind = "depose"\ntarget = "others"\nat_s = 1\n')
+    done = play(tmp_path, file, "--seeds", 1)
+    assert done.returncode == 6, done.stdout + done.stderr
+    assert "has no /controller that could be deleted: that belongs to the session 0x" in done.stdout
+    (run,) = runs(tmp_path).values()
+    made = [op for op in (run / "history" / "zookeeper.jsonl").read_text().splitlines() if '"path":"/controller"' in op]
+    assert len(made) == 1, "whoever was the controller is it still"
+
+
 def test_who_stands_still_for_a_session_time_out_is_not_an_overloaded_host(tmp_path: Path) -> None:
     file = tmp_path / "still.toml"
     text = STILL.format(still_ms=4000).replace('"depose"', '"latency"') + "duration_s = 1\n"

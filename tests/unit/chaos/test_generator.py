@@ -63,6 +63,10 @@ def test_everything_that_is_named_is_drawn(explore: Campaign) -> None:
     assert targets == {"any", "controller", "leader-of", "node", "others", "random"}
 
 
+def test_whoever_is_drawn_to_be_deposed_is_the_controller(explore: Campaign) -> None:
+    assert {action.target for action in drawn(explore) if action.kind == "depose"} == {"controller"}
+
+
 def test_no_drawn_fault_is_planned_into_the_time_of_healing(explore: Campaign) -> None:
     spec = explore.generator
     assert spec is not None
