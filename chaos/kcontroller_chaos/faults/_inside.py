@@ -59,7 +59,7 @@ class Inside(Fault):
 
 
 def is_gone(on: Injection) -> bool:
-    """Whether the node's process has ended, also if there is another by now. What was done to it inside has gone with it:
+    """Whether the node's process has ended, also if there is another by now. What was done to it has gone with it:
     that lasted as long as it could, and nothing is left to be taken back. Why it ended is for `nodes-stay-up` to judge."""
     on.feed.poll()
     return on.has_ended() or on.node not in on.cluster.running

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kcontroller_chaos.faults import Fault
+from kcontroller_chaos.faults._inside import is_gone
 from kcontroller_chaos.injection import PROCESS, SESSION, Evidence, Injection
 from pytest_kcontroller.cluster.capabilities import CONTAINERS
 from pytest_kcontroller.errors import EnvironmentFailure
@@ -43,9 +44,10 @@ duration_s = 3
         return {**alone, **await on.wait_closed(by_client=False)}
 
     async def look_again(self, on: Injection) -> None:
-        if (found := on.cluster.capability(CONTAINERS).interfaces(on.node)) != ():
-            what = "has ended" if found is None else f"is connected again ({', '.join(found)})"
-            raise EnvironmentFailure(f"node {on.node}, which was disconnected, {what}")
+        """Another container in its place, of a program that is started again, was never disconnected."""
+        found = on.cluster.capability(CONTAINERS).interfaces(on.node)
+        if found and not is_gone(on):
+            raise EnvironmentFailure(f"node {on.node}, which was disconnected, is connected again ({', '.join(found)})")
 
     async def heal(self, on: Injection) -> None:
         await on.cluster.capability(CONTAINERS).connect(on.node)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kcontroller_chaos.faults import Fault, parameter
+from kcontroller_chaos.faults._inside import is_gone
 from kcontroller_chaos.faults._processes import SIGKILLED, start_again
 from kcontroller_chaos.injection import PROCESS, Evidence, Injection
 from pytest_kcontroller.cluster.capabilities import CONTAINERS
@@ -53,8 +54,9 @@ duration_s = 3
             await on.clock.sleep_us(POLL_US)
 
     async def look_again(self, on: Injection) -> None:
+        """Another container in its place, of a program that is started again, never had the limit."""
         found = await on.cluster.capability(CONTAINERS).memory(on.node)
-        if found is not None and found[0] > self.mb * MB:
+        if found is not None and found[0] > self.mb * MB and not is_gone(on):
             raise EnvironmentFailure(f"node {on.node}, which had {self.mb} MB, may have {found[0] // MB} MB again")
 
     async def heal(self, on: Injection) -> None:

@@ -11,6 +11,7 @@ import secrets
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -199,13 +200,17 @@ def test_a_base_that_was_built_anew_has_another_image(in_containers: str, monkey
     assert len(set(names)) == 2
 
 
-def states(node: int) -> set[str]:
-    """Of all that runs in the node's container."""
+def first_process(node: int) -> psutil.Process:
+    """Of the node's container."""
     with engine() as client:
         mine = {"label": f"{SESSION_LABEL}={session_id()}", "name": f"kcontroller-node-{node}-"}
         (container,) = client.containers.list(filters=mine)
-        first = psutil.Process(container.attrs["State"]["Pid"])
-    found = set[str]()
+        return psutil.Process(container.attrs["State"]["Pid"])
+
+
+def states(node: int) -> set[str]:
+    """Of all that runs in the node's container."""
+    first, found = first_process(node), set[str]()
     for process in (first, *first.children(recursive=True)):
         with contextlib.suppress(psutil.NoSuchProcess):
             found.add(process.status())
@@ -230,6 +235,21 @@ def test_a_fixture_has_it_as_nodes_and_holds_up_what_they_fork(kc_system: KSyste
         system.wait_for_owner(LEADER, other_than=second)
     system.wait_until_ready()
     system.check(owned_after_healing(LEADER), exists_after_healing("/my/members/*", count=2))
+
+
+def test_a_fault_has_lasted_where_another_container_was_started_in_its_place(kc_system: KSystems, image: str) -> None:
+    command = ["/srv/elect.py", "{zk}", "{id}", "{session_timeout_ms}"]
+    more: dict[str, Any] = {"nodes": 1, "ready": "znode:/my/members/{id}", "session_timeout_ms": 1000, "respawn": True}
+    system = kc_system(command, image=image, **more)
+    for kind in ("memory_limit", "disconnect"):
+        fault = system.chaos.inject(kind, target="node:0")
+        fault.observed()
+        before = len(system.said(0))
+        first_process(0).kill()
+        system.wait_until_said(0, leads=LEADER, since=before)
+        fault.heal()
+    system.wait_until_ready()
+    system.check()
 
 
 def test_faults_hit_what_containers_say_to_each_other_and_are_seen(kc_system: KSystems, image: str) -> None:
