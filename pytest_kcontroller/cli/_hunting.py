@@ -65,6 +65,10 @@ class Hunt:
     seconds: float = 0
     mutant: str = ""
     """What became of it: found, not it, survived, not reached; empty: there is none."""
+    strange: list[Mapping[str, Any]] = field(default_factory=list)
+    """What those runs said that did not hold."""
+    untold: list[Mapping[str, Any]] = field(default_factory=list)
+    """Of these what nobody has been told yet."""
     kept: list[Played] = field(default_factory=list)
     """The runs that did not hold, played again with a run directory."""
 
@@ -93,6 +97,9 @@ class Hunt:
         self.callbacks += record["callbacks"]
         self.ran.update(record["counts"])
         self.reached += any(record["counts"].values())
+        if _kind(record) not in (HELD_, KNOWN, NOTHING_TESTED):
+            self.strange.append(record)
+            self.untold.append(record)
 
     def so_far(self, seconds: float) -> str:
         simulated = self.end_us / 1e6
@@ -139,16 +146,21 @@ def hunt(plan: Hunt) -> int:
 async def _hunt(plan: Hunt, screen: Progress) -> int:
     clock = RealClock(RunStart.now())
     try:
-        strange = await _play_seeds(plan, screen, clock)
-    finally:
-        plan.seconds = clock.now_us() / 1e6
-        screen.say(plan.so_far(plan.seconds))
-    failed = await _keep_all(plan, screen, strange)
-    if len(strange) == ENOUGH:
+        try:
+            await _play_seeds(plan, screen, clock)
+        finally:
+            plan.seconds = clock.now_us() / 1e6
+            screen.say(plan.so_far(plan.seconds))
+        failed = await _keep_all(plan, screen)
+    except BaseException:  # Ctrl-C too: what was found is said all the same
+        for record in plan.untold:
+            _say_not_kept(plan, screen, record)
+        raise
+    if len(plan.strange) == ENOUGH:
         screen.say(f"stopped: {ENOUGH} runs did not hold")
         if plan.played[ENVIRONMENT]:
             screen.say("  -> a fault of the file that a drawn one may prevent needs: if_possible = true")
-    found = next((record for record in strange if record["unexpected"] == VIOLATED), None)
+    found = next((record for record in plan.strange if record["unexpected"] == VIOLATED), None)
     for reasons in sorted(plan.untested.values(), key=len, reverse=True)[:MOST_REASONS]:
         screen.say(f"nothing tested in {len(reasons)} of {plan.count} runs: {printable_lines(reasons[0])}")
     _say_of_mutant(plan, screen, found)
@@ -159,7 +171,7 @@ async def _hunt(plan: Hunt, screen: Progress) -> int:
     screen.say(f"more seeds: {_hunt_on(plan)}")
     if failed:
         raise failed[0]
-    return aggregate([*_statuses_of_counted(plan), *(exit_status(record["unexpected"]) for record in strange)])
+    return aggregate([*_statuses_of_counted(plan), *(exit_status(record["unexpected"]) for record in plan.strange)])
 
 
 def _statuses_of_counted(plan: Hunt) -> list[int]:
@@ -169,26 +181,22 @@ def _statuses_of_counted(plan: Hunt) -> list[int]:
     return [UNKNOWN] if plan.played[NOTHING_TESTED] else []
 
 
-async def _play_seeds(plan: Hunt, screen: Progress, clock: RealClock) -> list[Mapping[str, Any]]:
-    """What those runs said that did not hold, until one violates an invariant, or the time is over."""
+async def _play_seeds(plan: Hunt, screen: Progress, clock: RealClock) -> None:
+    """Until one violates an invariant, or the time is over."""
     record: asyncio.Queue[Mapping[str, Any]] = asyncio.Queue()
-    strange: list[Mapping[str, Any]] = []
     with contextlib.suppress(TimeoutError):
         async with within(plan.max_seconds), Nursery() as tasks:
             tasks.start(_show_progress(plan, screen, clock), name="progress")
             tasks.start(play_batches(plan.work, plan.jobs, record.put_nowait), name="workers")
-            while len(strange) < ENOUGH and plan.count != plan.most_runs:
+            while len(plan.strange) < ENOUGH and plan.count != plan.most_runs:
                 one = await record.get()
                 if "failure" in one:
                     same = run_line(str(plan.campaign.file), [one["seed"]], plan.options, backend="")
                     one["failure"]["what"] += f"\n  -> the same again: {same}"
                     raise_failure(one, f"{plan.campaign.name} seed {one['seed']}")
                 plan.add(one)
-                if _kind(one) not in (HELD_, KNOWN, NOTHING_TESTED):
-                    strange.append(one)
-                    if one["unexpected"] == VIOLATED:
-                        break
-    return strange
+                if one["unexpected"] == VIOLATED:
+                    break
 
 
 async def _show_progress(plan: Hunt, screen: Progress, clock: RealClock) -> None:
@@ -197,14 +205,16 @@ async def _show_progress(plan: Hunt, screen: Progress, clock: RealClock) -> None
         screen.show(f"{plan.campaign.name}: {plan.so_far(clock.now_us() / 1e6)}")
 
 
-async def _keep_all(plan: Hunt, screen: Progress, strange: list[Mapping[str, Any]]) -> list[KControllerError]:
+async def _keep_all(plan: Hunt, screen: Progress) -> list[KControllerError]:
     """What was found first: all others may come out otherwise, or be interrupted, and must not hide it. What went wrong."""
     failed: list[KControllerError] = []
-    for record in sorted(strange, key=lambda record: record["unexpected"] != VIOLATED):
+    plan.untold.sort(key=lambda record: record["unexpected"] != VIOLATED)
+    while plan.untold:
         try:
-            await _keep(plan, screen, record)
+            await _keep(plan, screen, plan.untold[0])
         except KControllerError as wrong:
             failed.append(wrong)
+        del plan.untold[0]
     return failed
 
 
@@ -212,13 +222,8 @@ async def _keep(plan: Hunt, screen: Progress, record: Mapping[str, Any]) -> None
     """Plays it again with a run directory. Raises KControllerError if it does not come out the same."""
     try:
         result = await run_once(plan.campaign, record["seed"], plan.options)
-    except (
-        KControllerError,
-        asyncio.CancelledError,
-    ):  # no place for it, or Ctrl-C: what was found is said all the same
-        same = run_line(str(plan.campaign.file), [record["seed"]], plan.options, backend="")
-        screen.say(f"{plan.campaign.name} seed {record['seed']}: {record['verdict']}, and it could not be kept")
-        screen.say(f"    the same again: {same}")
+    except KControllerError:  # no place for it
+        _say_not_kept(plan, screen, record)
         raise
     plan.kept.append((Planned(plan.campaign, record["seed"]), result))
     screen.say(f"{plan.campaign.name} seed {record['seed']}: {screen.painted(result)}  {result.path}")
@@ -232,6 +237,12 @@ async def _keep(plan: Hunt, screen: Progress, record: Mapping[str, Any]) -> None
             f"seed {record['seed']} came out as {record['verdict']}, and played again as {result.verdict} with other details"
             "\n  -> one seed must be one history: please report it, with the campaign file"
         )
+
+
+def _say_not_kept(plan: Hunt, screen: Progress, record: Mapping[str, Any]) -> None:
+    same = run_line(str(plan.campaign.file), [record["seed"]], plan.options, backend="")
+    screen.say(f"{plan.campaign.name} seed {record['seed']}: {record['verdict']}, and it could not be kept")
+    screen.say(f"    the same again: {same}")
 
 
 def _say_of_mutant(plan: Hunt, screen: Progress, found: Mapping[str, Any] | None) -> None:

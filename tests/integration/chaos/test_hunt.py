@@ -147,6 +147,36 @@ def kcontroller_invariants():
 """
 
 
+BLOCKS_THIRD = """
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from kcontroller_chaos.faults import Fault
+from pytest_kcontroller.errors import EnvironmentFailure
+from pytest_kcontroller.hookspecs import hookimpl
+
+PLAYED = Path(__file__).with_suffix(".played")
+
+@dataclass(frozen=True, kw_only=True)
+class Blocks(Fault):
+    kind = "blocks"
+
+    async def inject(self, on):
+        with PLAYED.open("a") as plays:
+            plays.write("x")
+        if PLAYED.stat().st_size == 3:
+            threading.Event().wait()
+        raise EnvironmentFailure("not here")
+
+    async def observe(self, on):
+        return {}
+
+@hookimpl
+def kcontroller_faults():
+    return [Blocks]
+"""
+
+
 def command(out: Path, *arguments: object) -> list[str]:
     return [*PROGRAM, *map(str, arguments), "--out", str(out)]
 
@@ -306,6 +336,26 @@ def test_it_can_be_ended_and_says_how_far_it_came(
     _, alive = psutil.wait_procs(workers, timeout=scaled(10))
     assert not alive
     assert re.search(r"schedules?, .* times real time\r\n", rest(terminal)), "the last line, which is whole"
+
+
+def test_what_did_not_hold_is_said_when_a_hunt_is_interrupted(tmp_path: Path) -> None:
+    (tmp_path / "blocks.py").write_text(BLOCKS_THIRD)
+    (tmp_path / "blocks.toml").write_text(WRITTEN.replace("broken", "blocks"))
+    ours, theirs = pty.openpty()
+    surroundings = {**os.environ, "TERM": "xterm", "PYTHONPATH": str(tmp_path)}
+    arguments = command(tmp_path, tmp_path / "blocks.toml", "--plugin", "blocks", "--max-seconds", scaled(60))
+    with subprocess.Popen(arguments, stdout=theirs, stderr=theirs, env=surroundings) as process:
+        os.close(theirs)
+        said = ""
+        while "2 schedules" not in said:
+            said += os.read(ours, 4096).decode()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(scaled(10)) == 130
+    said = rest(ours)
+    os.close(ours)
+    for seed in (1, 2):
+        assert f"blocks seed {seed}: environment, and it could not be kept\r\n" in said, said
+        assert f"blocks.toml --seeds {seed} --backend sim" in said
 
 
 def rest(terminal: int) -> str:
