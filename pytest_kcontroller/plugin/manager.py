@@ -16,6 +16,7 @@ import pkgutil
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -184,12 +185,22 @@ class Source:
 def sources(modules: Sequence[str] = (), *, installed: bool = True, stock: Sequence[str] = ()) -> list[Source]:
     """The stock plugins, more `stock` ones, the installed ones unless `installed` is false, and `modules` by import name."""
     found = [_of_module(name, "stock") for name in (*stock_modules(), *stock)]
-    points = importlib.metadata.entry_points(group=ENTRY_POINT_GROUP) if installed else ()
-    for point in sorted(points, key=lambda point: (point.name, point.value)):
-        dist = point.dist.name if point.dist is not None else point.value
+    for name, point in _installed() if installed else ():
+        dist = _distribution(point)
         hint = f"uninstall or mend {dist}, which has this entry point"
-        found.append(Source(point.name, f"entry point of {dist}", point.load, point.module, hint))
+        found.append(Source(name, f"entry point of {dist}", point.load, point.module, hint))
     return found + [_of_module(name, "option") for name in modules]
+
+
+def _installed() -> list[tuple[str, importlib.metadata.EntryPoint]]:
+    """By the name of the entry point; where two distributions have chosen the same, `DISTRIBUTION:NAME`."""
+    points = sorted(importlib.metadata.entry_points(group=ENTRY_POINT_GROUP), key=lambda one: (one.name, one.value))
+    count = Counter(point.name for point in points)
+    return [(one.name if count[one.name] == 1 else f"{_distribution(one)}:{one.name}", one) for one in points]
+
+
+def _distribution(point: importlib.metadata.EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else point.value
 
 
 def _of_module(name: str, origin: str) -> Source:
@@ -230,7 +241,8 @@ def _environment_for(modules: tuple[str, ...]) -> str:
     asked = subprocess.run([sys.executable, "-P", "-c", program, *names], capture_output=True, text=True, check=False)
     _extend_path()
     found = filter(None, map(importlib.util.find_spec, asked.stdout.split()))
-    folders = [str(Path(spec.origin).parents[bool(spec.submodule_search_locations)]) for spec in found if spec.origin]
+    places = [place for spec in found for place in spec.submodule_search_locations or filter(None, [spec.origin])]
+    folders = [str(Path(place).parent) for place in places]  # a namespace package has several, and no file
     if not folders:
         return ""
     already = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
@@ -247,8 +259,8 @@ def versions(modules: Sequence[str] = ()) -> dict[str, str]:
 def _versions(modules: tuple[str, ...]) -> dict[str, str]:
     """Once per process: it looks through all that is installed, and what is imported stays as it is."""
     found = {}
-    for point in importlib.metadata.entry_points(group=ENTRY_POINT_GROUP):
-        found[point.name] = "unknown" if point.dist is None else f"{point.dist.name} {point.dist.version}"
+    for name, point in _installed():
+        found[name] = "unknown" if point.dist is None else f"{point.dist.name} {point.dist.version}"
     distributions = importlib.metadata.packages_distributions() if modules else {}
     for name in modules:
         own = distributions.get(name.partition(".")[0])

@@ -132,14 +132,33 @@ def test_a_broken_plugin_is_named_and_the_others_are_listed(
     assert said.endswith(" plugins, 1 broken\n")
 
 
+def install(folder: Path, name: str, entry_points: str) -> None:
+    metadata = folder / f"{name.replace('-', '_')}-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(f"[kcontroller]\n{entry_points}")
+
+
+def test_two_distributions_may_call_their_plugins_the_same(
+    write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write("kct_ours", GOOD)
+    write("kct_theirs", GOOD.replace('"mine"', '"theirs"'))
+    install(tmp_path, "our-selectors", "selectors = kct_ours\n")
+    install(tmp_path, "their-selectors", "selectors = kct_theirs\n")
+    status, found = listed(capsys)
+    assert status == 0
+    assert {"our-selectors:selectors", "their-selectors:selectors"} <= found.keys()
+    plugins = load_plugins()
+    assert plugins.selectors.plugin_of("mine") == "our-selectors:selectors"
+    assert plugins.selectors.plugin_of("theirs") == "their-selectors:selectors"
+
+
 def test_an_installed_plugin_is_found_by_its_entry_point(
     write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write("kct_installed", GOOD)
-    metadata = tmp_path / "team_selectors-1.0.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: team-selectors\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text("[kcontroller]\nteam = kct_installed\nlost = kct_is_not_there\n")
+    install(tmp_path, "team-selectors", "team = kct_installed\nlost = kct_is_not_there\n")
     status, found = listed(capsys)
     assert status == 2
     assert found["team"]["origin"] == "entry point of team-selectors"

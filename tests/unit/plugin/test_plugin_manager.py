@@ -13,7 +13,7 @@ import pytest
 from pytest_kcontroller.errors import UsageError
 from pytest_kcontroller.hookspecs import hookimpl
 from pytest_kcontroller.model.election import ElectionReason
-from pytest_kcontroller.plugin.manager import load_plugins
+from pytest_kcontroller.plugin.manager import _environment_for, load_plugins, typed
 
 Offer = Callable[..., str]
 
@@ -199,6 +199,17 @@ def test_what_to_do_about_a_name_that_is_no_module(name: str, hint: str) -> None
     with pytest.raises(UsageError, match="cannot be imported") as refused:
         load_plugins([name], installed=False)
     assert refused.value.hint == hint
+
+
+@pytest.mark.parametrize("file", ["kct_space/inner.py", "kct_space/__init__.py", "kct_space.py"])
+def test_what_is_typed_says_where_a_plugin_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str) -> None:
+    (tmp_path / file).parent.mkdir(exist_ok=True)
+    (tmp_path / file).touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    _environment_for.cache_clear()
+    assert typed(["kcontroller", "doctor"], ["kct_space.inner"]) == f"PYTHONPATH={tmp_path} kcontroller doctor"
+    _environment_for.cache_clear()
 
 
 def test_ctrl_c_while_a_plugin_is_imported_is_not_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
