@@ -194,8 +194,11 @@ def _directories() -> list[Item]:
 
 
 def _is_ours(entry: os.DirEntry[str]) -> bool:
-    """Not a link, and of this user."""
-    return entry.is_dir(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_uid == os.getuid()
+    """Not a link, and of this user. One that its owner has removed meanwhile is nobody's."""
+    try:
+        return entry.is_dir(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_uid == os.getuid()
+    except FileNotFoundError:
+        return False
 
 
 def _directory(path: Path) -> Item:

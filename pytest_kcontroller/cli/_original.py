@@ -15,7 +15,7 @@ from kcontroller_chaos import backends
 from kcontroller_chaos.campaign.file import load_campaign
 from kcontroller_chaos.campaign.schedule import INSTEAD, Schedule
 from kcontroller_chaos.catalogue import load_catalogue
-from kcontroller_chaos.history.rundir import SCHEMA, RunDirectory, read_json
+from kcontroller_chaos.history.rundir import SCHEMA, RunDirectory, looked, read_json
 from kcontroller_chaos.judge.outcome import counted_as
 from kcontroller_chaos.judge.verdict import ENVIRONMENT, HELD, UNKNOWN, VIOLATED
 from kcontroller_chaos.play.runner import Options
@@ -47,7 +47,7 @@ def original_run(path: Path, out: Path) -> tuple[Planned, Options, Original | No
     UsageError if it lacks anything else."""
     directory = RunDirectory.open(path)
     facts = directory.read_run()
-    if not directory.campaign.exists():
+    if not looked(directory.campaign):
         hint = "play its campaign file: kcontroller replay FILE --seed N"
         raise UsageError("this run has no campaign.toml", where=str(path), hint=hint)
     for name, kind in _NEEDED.items():
@@ -103,7 +103,7 @@ def _may_be(name: str, value: Any) -> bool:
 
 
 def _judged(file: Path) -> Original | None:
-    if not file.exists():
+    if not looked(file):
         return None
     try:
         verdicts = read_json(file)

@@ -26,6 +26,8 @@ def load_view(path: Path) -> PartitionView:
         raise UsageError(f"is not UTF-8 (byte {bad.start})", where=str(path)) from None
     except json.JSONDecodeError as bad:
         raise UsageError(f"is no JSON: {bad.msg}", where=f"{path}:{bad.lineno}", hint="correct the line") from None
+    except (ValueError, RecursionError) as bad:  # a number too long, brackets too deep
+        raise UsageError(f"is no JSON: {bad}", where=str(path)) from None
     top = _Table(str(path), "", value)
     assignment = top.table("assignment")
     brokers = [_broker(broker) for broker in top.tables("brokers")]

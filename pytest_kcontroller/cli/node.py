@@ -20,6 +20,8 @@ HELP = "run one node in the foreground"
 
 MOST_ID = 2**31 - 1
 """Kafka's requests have 32 bits for a broker's id."""
+OPTIONS = {"node_id": "--id", "zookeeper": "--zookeeper", "listen": "--host and --port"}
+"""Settings that have options of their own, which always say something."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -133,6 +135,8 @@ def _settings(pairs: list[str], known: list[str]) -> dict[str, Any]:
         key, equals, text = pair.partition("=")
         if not equals or not key:
             raise UsageError(f"{pair!r} is not KEY=VALUE", where="--set")
+        if option := OPTIONS.get(key):
+            raise UsageError(f"{key!r} has an option of its own", where="--set", hint=f"use {option}")
         table, dot, rest = key.partition(".")
         if dot and table in tables:
             tables[table][rest] = _value(text)
@@ -148,6 +152,6 @@ def _settings(pairs: list[str], known: list[str]) -> dict[str, Any]:
 def _value(text: str) -> object:
     try:
         value: object = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     return value

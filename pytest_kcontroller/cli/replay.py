@@ -56,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from kcontroller_chaos.history.rundir import looked
     from kcontroller_chaos.judge.outcome import aggregate
     from kcontroller_chaos.play.runner import check
     from pytest_kcontroller.cli._original import original_run
@@ -65,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
 
     _choices.check_least(args, times=1)
     _choices.check_seed(args.seed, "--seed")
-    if args.what.is_dir():
+    if looked(args.what, Path.is_dir):
         for name, its in OF_A_FILE.items():
             if getattr(args, name) not in (None, []):
                 what, hint = f"a run has its {its}", "leave it out, or name a campaign file"

@@ -103,7 +103,7 @@ def _options(given: list[str]) -> dict[str, Any]:
             raise UsageError(f"{pair!r} is not KEY=VALUE", where="--option", hint="weight=0.3, for example")
         try:
             options[key] = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             options[key] = text
     return options
 

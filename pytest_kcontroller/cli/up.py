@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pytest_kcontroller.cli import INTERRUPTED, explain
 from pytest_kcontroller.cli._choices import named_path
-from pytest_kcontroller.cluster.limits import MOST_NODES
+from pytest_kcontroller.cluster.limits import LONGEST_SESSION_MS, MOST_NODES
 from pytest_kcontroller.cluster.zookeeper import EMBEDDED, PLACES
 from pytest_kcontroller.model.cluster import MOST_LOG_DIRS
 
@@ -82,10 +82,9 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"1 to {MOST_NODES} nodes are possible, not {args.nodes}", where="--nodes")
     if not 1 <= args.log_dirs <= MOST_LOG_DIRS:
         raise UsageError(f"1 to {MOST_LOG_DIRS} are possible, not {args.log_dirs}", where="--log-dirs")
-    if args.session_timeout_ms < 1:
-        raise UsageError(
-            f"{args.session_timeout_ms} is no time", where="--session-timeout-ms", hint="1000, for example"
-        )
+    if not 1 <= args.session_timeout_ms <= LONGEST_SESSION_MS:
+        what = f"1 to {LONGEST_SESSION_MS} ms are possible, not {args.session_timeout_ms}"
+        raise UsageError(what, where="--session-timeout-ms", hint="1000, for example")
     topics = _topics(args.topic, args.nodes)
     image = image_of(args.zookeeper, args.zookeeper_image, option="--zookeeper-image")
     check_zookeeper(image)

@@ -22,6 +22,8 @@ MOST_EPOCH = 2**31 - 1
 
 MOST_PORT = 65_535
 _ADDRESS = re.compile(r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)\]|(?P<name>[\w.-]+)):(?P<port>[0-9]{1,5})")
+MOST_SESSION_MS = 2**31 - 1
+"""ZooKeeper has 31 bits for a session time-out; how much of it is granted is up to the server."""
 MOST_LOG_DIRS = 16
 """Of one broker: Kafka has no limit, and a test no use for more."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_kcontroller.errors import UsageError
-from pytest_kcontroller.model.cluster import MOST_LOG_DIRS, Address
+from pytest_kcontroller.model.cluster import MOST_LOG_DIRS, MOST_SESSION_MS, Address
 from pytest_kcontroller.model.kafka_config import find_wrong
 from pytest_kcontroller.runtime.foreign import LIMIT_S
 from pytest_kcontroller.zookeeper.connect_string import ConnectString
@@ -61,9 +61,10 @@ class NodeSettings:
     def __post_init__(self) -> None:
         """Raises UsageError that names the key, before anything starts."""
         why = _why_no_servers(self.zookeeper)
+        milliseconds = f"a whole number of milliseconds, 1 to {MOST_SESSION_MS}"
         for key, ok, wanted in (
             ("node_id", _whole(self.node_id, 0), "a whole number, 0 or more"),
-            ("session_timeout_ms", _whole(self.session_timeout_ms, 1), "a whole number of milliseconds above 0"),
+            ("session_timeout_ms", _whole(self.session_timeout_ms, 1, MOST_SESSION_MS), milliseconds),
             ("seed", _whole(self.seed, None), "a whole number"),
             ("log_dirs", _whole(self.log_dirs, 1, MOST_LOG_DIRS), f"a whole number, 1 to {MOST_LOG_DIRS}"),
             ("zookeeper", why is None, f"HOST:PORT[,HOST:PORT...][/chroot]: {why}"),

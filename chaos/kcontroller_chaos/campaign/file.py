@@ -204,6 +204,7 @@ class _Reader:
         if wrong_name := wrong_topic_name(rows["topics"], rows["workload"]):
             self._fail(*wrong_name)
         self._thresholds(rows)
+        self._taken_ids(rows)
         own = self._own_invariants(rows["invariants"])
         campaign = Campaign(
             name=head["name"],
@@ -407,6 +408,14 @@ class _Reader:
             if row["does"] is not None:
                 self._in_time("workload", index, row["at_s"], duration_s)
         return tuple(AdminSpec(at_s=row["at_s"], does=row["does"]) for row in rows if row["does"] is not None)
+
+    def _taken_ids(self, rows: Mapping[str, list[dict[str, Any]]]) -> None:
+        """What the other actions of a run are called (schedule.py, generator.py)."""
+        for section, taken in (("workload", "admin"), ("generator", "drawn")):
+            for index, row in enumerate(rows["faults"]):
+                if rows[section] and re.fullmatch(rf"{taken}-[0-9]+", row["id"] or ""):
+                    what = f"{row['id']!r} is what an action of `{section}` is called"
+                    self._fail("faults", index, "id", what, "give it another id")
 
     def _faults(self, rows: list[dict[str, Any]], duration_s: float, at: Placement) -> tuple[FaultSpec, ...]:
         for index, row in enumerate(rows):

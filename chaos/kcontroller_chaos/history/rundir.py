@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -82,7 +82,7 @@ class RunDirectory:
         return run
 
     def read_run(self) -> dict[str, Any]:
-        if not (self.path / "run.json").exists():
+        if not looked(self.path / "run.json"):
             raise UsageError("no run directory: it has no run.json", where=str(self.path))
         return read_json(self.path / "run.json")
 
@@ -114,6 +114,14 @@ class RunDirectory:
     @property
     def schedule(self) -> Path:
         return self.path / "schedule.jsonl"
+
+
+def looked(path: Path, what: Callable[[Path], bool] = Path.exists) -> bool:
+    """Whether it is `what`. Raises UsageError: its folder may not be entered, or a name is too long for any."""
+    try:
+        return what(path)
+    except OSError as refused:
+        raise UsageError(f"cannot be read: {refused.strerror}", where=str(path)) from None
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -37,6 +37,14 @@ PROGRAM = [sys.executable, "-c", "import sys; from pytest_kcontroller.cli import
 SLEEP = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
 
 
+def test_a_directory_that_its_owner_removes_meanwhile_is_nobodys(tmp_path: Path) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "gone").mkdir()
+    entries = list(os.scandir(tmp_path))
+    (tmp_path / "gone").rmdir()
+    assert [entry.name for entry in entries if _leftovers._is_ours(entry)] == ["here"]
+
+
 def gc(temporary: Path, *arguments: str, session: str) -> subprocess.CompletedProcess[str]:
     """Only of one session: other tests run on this machine too."""
     surroundings = {**os.environ, "TMPDIR": str(temporary)}

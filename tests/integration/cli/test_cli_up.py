@@ -203,7 +203,8 @@ def test_a_start_that_fails_shows_the_log_and_is_status_6(tmp_path: Path) -> Non
     [
         (["--nodes", "0"], "--nodes: 1 to 200 nodes are possible, not 0"),
         (["--log-dirs", "0"], "--log-dirs: 1 to 16 are possible, not 0"),
-        (["--session-timeout-ms", "0"], "--session-timeout-ms: 0 is no time"),
+        (["--session-timeout-ms", "0"], "--session-timeout-ms: 1 to 60000 ms are possible, not 0"),
+        (["--session-timeout-ms", "60001"], "--session-timeout-ms: 1 to 60000 ms are possible, not 60001"),
         (["--topic", "a b"], "--topic: 'a b' is no name of a topic"),
         (["--topic", "orders:six"], "--topic: 'orders:six' is not NAME"),
         (["--topic", ".."], "--topic: '..' is no name of a topic"),

@@ -47,6 +47,20 @@ def test_the_seed_alone_decides_and_a_saved_schedule_is_the_same(explore: Campai
     assert Schedule.load(tmp_path / "s", explore) == draw(explore, 7)
 
 
+@pytest.mark.parametrize(
+    ("called", "beside"),
+    [
+        ("drawn-0", '[generator]\nfaults = ["kill"]\n'),
+        ("admin-0", '[[workload]]\nkind = "admin"\naction = "create_topic"\nat_s = 1\ntopic = "t"\n'),
+    ],
+)
+def test_no_fault_is_called_as_another_action(tmp_path: Path, called: str, beside: str) -> None:
+    fault = f'[[faults]]\nkind = "kill"\nat_s = 1\nid = "{called}"\n'
+    with pytest.raises(UsageError, match=rf"campaign.toml:7: `faults.id`: '{called}' is what an action of "):
+        loaded(tmp_path, HEAD + fault + beside)
+    assert loaded(tmp_path, HEAD + fault).faults[0].id == called, "as shrinking writes it"
+
+
 def with_mode(name: str) -> str:
     """A kind that has modes and is named without one is drawn with its first."""
     modes = () if ":" in name else load_catalogue().kind(name).modes

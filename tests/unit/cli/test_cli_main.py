@@ -155,6 +155,22 @@ def test_what_an_option_cannot_mean_is_refused(
     assert says in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("setting", "says"),
+    [
+        ("node_id=5", "--set: 'node_id' has an option of its own\n  -> use --id"),
+        ("zookeeper=127.0.0.1:2", "--set: 'zookeeper' has an option of its own\n  -> use --zookeeper"),
+        ("listen=127.0.0.1:2", "--set: 'listen' has an option of its own\n  -> use --host and --port"),
+        (f"log_dirs={'[' * 100_000}", "setting `log_dirs`: '[[["),
+    ],
+)
+def test_a_setting_that_a_node_cannot_be_given_is_refused(
+    capsys: pytest.CaptureFixture[str], setting: str, says: str
+) -> None:
+    assert cli.main(["node", "--zookeeper", "127.0.0.1:1", "--id", "0", "--set", setting]) == 2
+    assert says in capsys.readouterr().err
+
+
 def test_a_port_that_is_taken_is_named_before_zookeeper_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])

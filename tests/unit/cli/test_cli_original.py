@@ -133,6 +133,13 @@ def test_what_the_run_says_of_its_options_is_not_called_an_option(
 
 
 @pytest.mark.parametrize("command", ["replay", "shrink"])
+def test_a_path_that_cannot_be_looked_at_is_named(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    """So is one in a folder that must not be entered."""
+    assert main([command, "x" * 300]) == 2
+    assert "cannot be read: File name too long" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["replay", "shrink"])
 def test_another_release_than_the_runs_is_refused(
     run: Path, capsys: pytest.CaptureFixture[str], command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -120,6 +120,7 @@ def test_a_selector_that_raises_is_shown_with_the_place(
         (["offline", "--reason", "ofline"], "--reason: there is no election reason 'ofline'"),
         (["offline", "--plugin", "kct_not_there"], "the plugin kct_not_there cannot be imported"),
         (["offline", "--option", "weight"], "--option: 'weight' is not KEY=VALUE"),
+        (["offline", "--option", f"weight={'[' * 100_000}"], "the leader selector 'offline' of the plugin"),
         (["offline", "--option", "weight=1"], "the leader selector 'offline' of the plugin kcontroller_plugins"),
     ],
 )
@@ -173,6 +174,8 @@ def test_a_view_needs_little(tmp_path: Path) -> None:
         (None, "cannot be read (No such file"),
         (b"{\n]", "view.json:2: is no JSON"),
         (b"\xff", "is not UTF-8"),
+        (b"7" * 5000, "view.json: is no JSON"),
+        (b"[" * 100_000, "view.json: is no JSON"),
         (b"7", "7 is no object"),
     ],
 )

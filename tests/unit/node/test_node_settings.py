@@ -33,6 +33,7 @@ def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
         ({"node_id": -1}, r"setting `node_id`: -1 is not a whole number, 0 or more"),
         ({"node_id": "0"}, r"setting `node_id`: '0' is not"),
         ({"session_timeout_ms": 0}, r"setting `session_timeout_ms`: 0 is not"),
+        ({"session_timeout_ms": 2**31}, r"setting `session_timeout_ms`: 2147483648 is not a whole number of millisec"),
         ({"close_grace_s": 0}, r"setting `close_grace_s`: 0 is not a number of seconds above 0"),
         ({"log_dirs": 0}, r"setting `log_dirs`: 0 is not a whole number, 1 to 16"),
         ({"log_dirs": 17}, r"setting `log_dirs`: 17 is not"),
