@@ -18,7 +18,7 @@ from pytest_kcontroller.cli._results import Cause, Planned, Played, again, count
 from pytest_kcontroller.cli._signals import run_until_terminated
 from pytest_kcontroller.cli._streams import leave
 from pytest_kcontroller.errors import KControllerError
-from pytest_kcontroller.model.text import LONGEST, printable, printable_lines
+from pytest_kcontroller.model.text import printable, printable_lines
 
 if TYPE_CHECKING:
     from kcontroller_chaos.play.runner import Options, RunResult
@@ -234,6 +234,6 @@ def _append_step_summary(planned: Sequence[Planned], played: Sequence[Played]) -
 
 
 def _cell(text: str) -> str:
-    """Names from files must not become markup."""
-    shown = printable(text.replace("\n", " "), 10 * LONGEST)
+    """Names from files must not become markup. GitHub takes 1 MiB of a step: SUMMARY_ROWS of the longest fit in."""
+    shown = printable(text.replace("\n", " "))
     return "".join(f"\\{char}" if char in r"\`*_{}[]<>#|!~" else char for char in shown)

@@ -163,6 +163,17 @@ def test_a_long_step_summary_says_what_it_leaves_out(
     assert "and 3 more runs" in (tmp_path / "summary.md").read_text()
 
 
+def test_a_step_summary_is_what_github_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, campaign: Campaign
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    planned = [Planned(campaign, n) for n in range(SUMMARY_ROWS)]
+    long = RunResult(Path("runs/x"), "environment", 1.0, {}, "it ended: " + "\U0001f525|" * 20_000)
+    _append_step_summary(planned, [(run, long) for run in planned])
+    assert (tmp_path / "summary.md").stat().st_size < 1024 * 1024
+    assert "it ended: " in (tmp_path / "summary.md").read_text()
+
+
 def test_a_step_summary_that_cannot_be_written_is_a_remark(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, campaign: Campaign, capsys: pytest.CaptureFixture[str]
 ) -> None:
