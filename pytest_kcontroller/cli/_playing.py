@@ -117,6 +117,7 @@ async def _at_once(playing: Playing, screen: Screen, clock: Clock) -> None:
     from pytest_kcontroller.cli._workers import Outcome, encoded, play_batches, raise_failure
 
     by_name = {(str(run.campaign.file), run.seed): run for run in playing.planned}
+    places = {id(run): place for place, run in enumerate(playing.planned)}
 
     def work() -> Iterator[dict[str, Any]]:
         for file, seeds in batches(playing):
@@ -137,7 +138,10 @@ async def _at_once(playing: Playing, screen: Screen, clock: Clock) -> None:
         )
         _tell(playing, screen, run, result)
 
-    await play_batches(work(), playing.jobs, show)
+    try:
+        await play_batches(work(), playing.jobs, show)
+    finally:  # as if they had been played one by one
+        playing.played.sort(key=lambda each: places[id(each[0])])
 
 
 def batches(playing: Playing) -> Iterator[tuple[str, list[int]]]:
