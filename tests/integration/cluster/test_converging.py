@@ -100,7 +100,7 @@ def test_a_watch_that_is_on_its_way_to_the_controller_is_waited_for(on_backend: 
     async def script(cluster: Cluster) -> None:
         controller = await cluster.controller()
         assert controller is not None
-        await cluster.slow(str(controller), ZOOKEEPER, "zk", delay_ms=2500)
+        await cluster.slow(str(controller), ZOOKEEPER, "zk", delay_ms=round(scaled(0.7) * 1000))
         ghost = Broker(id=99, address=Address("127.0.0.1", 1), rack=None, epoch=0)
         await cluster.admin.submit(Create(broker_path(99), encode_broker(ghost, 0)))
         await cluster.admin.submit(Delete(broker_path(99)))
