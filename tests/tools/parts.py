@@ -11,8 +11,8 @@ import pytest
 
 
 def files_of(part: str, files: Iterable[Path]) -> set[Path]:
-    """Files dealt out like cards, to and fro, by their names: those of one folder, which take about as long, come into
-    different parts.
+    """Files dealt out like cards, by their names: those of one folder, and those about one thing, which take about as long,
+    come into different parts.
 
     Raises pytest.UsageError: `part` is not of this form.
     """
@@ -20,5 +20,5 @@ def files_of(part: str, files: Iterable[Path]) -> set[Path]:
     if found is None or (number := int(found[1])) > (parts := int(found[2])):
         raise pytest.UsageError(f"--part: {part!r} is no part of the tests; 1/2 is the first of two")
     named = sorted({*files}, key=lambda file: (file.name, file))
-    turns = cycle([*range(1, parts + 1), *range(parts, 0, -1)])
+    turns = cycle(range(1, parts + 1))
     return {file for file, turn in zip(named, turns, strict=False) if turn == number}
