@@ -40,14 +40,15 @@ def _ask(selector: LeaderSelector, reason: ElectionReason) -> None:
 
 
 def _view(reason: ElectionReason) -> PartitionView:
-    """A partition of the brokers 0, 1 and 2 as it is when a leader is needed for this reason."""
+    """A partition as it is when a leader is needed for this reason: of the brokers 0, 1 and 2; reassigned, it has got 3."""
     brokers = {broker: BrokerView(id=broker) for broker in range(4)}
     assignment, leader = Assignment((0, 1, 2)), 0
+    isr: tuple[int, ...] = (0, 1, 2)
     match reason:
         case ElectionReason.OFFLINE:
             del brokers[0]
         case ElectionReason.REASSIGNED:
-            assignment = Assignment((1, 2, 3, 0), adding=(3,), removing=(0,))
+            assignment, isr = Assignment((1, 2, 3)), (0, 1, 2, 3)
         case ElectionReason.PREFERRED:
             leader = 1
         case ElectionReason.CONTROLLED_SHUTDOWN:
@@ -57,7 +58,7 @@ def _view(reason: ElectionReason) -> PartitionView:
         partition=0,
         assignment=assignment,
         leader=leader,
-        isr=assignment.replicas,
+        isr=isr,
         leader_epoch=0,
         partition_epoch=0,
         controller_epoch=1,
