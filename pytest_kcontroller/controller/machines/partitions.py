@@ -123,7 +123,11 @@ class PartitionMachine:
         return nobody | changed.refused
 
     async def _elect(self, tps: Sequence[TopicPartition], to: PartitionTransition, batch: Batch) -> Refused:
-        """Asks the selectors and writes what they chose; whoever was stale is asked for again."""
+        """Asks the selectors and writes what they chose; whoever was stale is asked for again.
+
+        So is who has no leader, if the state was changed unseen: a leader before Kafka 2.7 widens the ISR itself, and may
+        die before it says so. Kafka reads all states before an election (doElectLeaderForPartitions).
+        """
         assert to.election is not None
         recipients: dict[TopicPartition, tuple[int, ...]] = {}
         nobody: Refused = {}
@@ -131,15 +135,18 @@ class PartitionMachine:
         while states := await rewrite.states():
             unclean, unreadable = await self._unclean(states, to)
             elected: States = {}
+            leaderless: States = {tp: states[tp] for tp in unreadable}
             counts = self._context.leader_counts()
             async for piece in Pieces(states.items()):
                 for tp, election in self._elections.elect(self._context, dict(piece), to.election, unclean, counts):
+                    nobody.pop(tp, None)
                     if election is None:
-                        nobody[tp] = Why.NO_LEADER
+                        nobody[tp], leaderless[tp] = Why.NO_LEADER, states[tp]
                     elif tp not in unreadable:
                         elected[tp], recipients[tp] = election.state, election.recipients
             nobody |= dict.fromkeys(unreadable, Why.NO_CONFIG)
             await rewrite.write(elected)
+            await rewrite.read_again(leaderless)
         changed = rewrite.changed
         async for written in Pieces(changed.written.items()):
             self._led(dict(written), to.election.value)

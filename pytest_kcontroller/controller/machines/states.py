@@ -1,12 +1,13 @@
 """State znodes: created and compared-and-set behind the fence, from what the context holds.
 
 ZooKeeper is not asked before a write: the context has each state with its version, and a write that was stale brings what
-is there. What was written, and what was found instead, is in the context when a call returns.
+is there; where there is nothing to write, a state can be read again. What was written, and what was found instead, is in the
+context when a call returns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_kcontroller.controller.context import Context
@@ -53,15 +54,24 @@ class StateZnodes:
 
     async def load(self, tps: Iterable[TopicPartition]) -> None:
         """Takes over the states that are there and that this term may change."""
+        async for found in self._read(tps):
+            self._context.set_leadership(found)
+
+    async def load_changed(self, decided: Mapping[TopicPartition, LeaderAndIsr]) -> list[TopicPartition]:
+        """Takes over those of the states that somebody else has written since, and says which they are."""
+        changed: list[TopicPartition] = []
+        async for found in self._read(decided):
+            others = {tp: now for tp, now in found.items() if now.partition_epoch != decided[tp].partition_epoch}
+            self._context.set_leadership(others)
+            changed += others
+        return changed
+
+    async def _read(self, tps: Iterable[TopicPartition]) -> AsyncIterator[States]:
         async for some in Pieces(tps, READ_AT_ONCE):
             nodes = await self._store.get_many([state_path(tp) for tp in some])
             async for piece in Pieces(zip(some, nodes, strict=True)):
-                loaded: States = {}
-                for tp, node in piece:
-                    state = None if node is None else self._understood(tp, node)
-                    if isinstance(state, LeaderAndIsr):
-                        loaded[tp] = state
-                self._context.set_leadership(loaded)
+                found = ((tp, self._understood(tp, node)) for tp, node in piece if node is not None)
+                yield {tp: state for tp, state in found if isinstance(state, LeaderAndIsr)}
 
     async def create(self, states: Mapping[TopicPartition, LeaderAndIsr]) -> Changed:
         """Of new partitions, with the znodes above them. Raises FencedError."""
@@ -171,3 +181,7 @@ class Rewrite:
         self.changed.written.update(written.written)
         self.changed.refused.update(written.refused)
         self._pending = written.stale
+
+    async def read_again(self, decided: Mapping[TopicPartition, LeaderAndIsr]) -> None:
+        """Of those that need no write, which would tell: whoever somebody has changed unseen is decided anew."""
+        self._pending = [*self._pending, *await self._znodes.load_changed(decided)]

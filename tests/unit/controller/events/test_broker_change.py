@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from pytest_kcontroller.model.cluster import LeaderAndIsr
+from pytest_kcontroller.model.cluster import LeaderAndIsr, TopicPartition
 from pytest_kcontroller.zookeeper.session import Create
+from pytest_kcontroller.zookeeper.znodes import state_path
 from tests.tools.controller_box import ControllerBox
 
 
@@ -95,6 +98,29 @@ def test_several_brokers_that_go_at_once_are_one_change(box: ControllerBox) -> N
     running(box, [[1, 2, 3]])
     box.remove_broker(1, 2)
     assert box.state("t-0") == LeaderAndIsr(leader=3, leader_epoch=1, isr=(3,), controller_epoch=1, partition_epoch=1)
+
+
+@pytest.mark.parametrize("unclean", [False, True])
+def test_an_isr_that_its_leader_widened_unseen_counts_when_that_dies(unclean: bool) -> None:
+    """A leader before Kafka 2.7 writes the state itself, and may die first. Source: doElectLeaderForPartitions."""
+    with ControllerBox(brokers=(1, 2, 3), config={"unclean.leader.election.enable": unclean}) as box:
+        running(box, [[1, 3, 2], [1, 2]])
+        box.alter_partition("t-0", [1])
+        box.alter_partition("t-1", [1])
+        widened = replace(box.state("t-0"), isr=(1, 2))
+        box.set_state("t-0", widened)
+        box.forget()
+        box.remove_broker(1)
+        assert (box.state("t-0").leader, box.state("t-0").isr) == (2, (2,))
+        assert not box.state("t-0").recovering
+        assert box.state("t-0").leader_epoch == widened.leader_epoch + 1
+        assert (box.state("t-1").leader, box.state("t-1").isr) == ((2, (2,)) if unclean else (-1, (1,)))
+
+
+def test_a_state_is_read_again_only_where_nobody_can_lead(box: ControllerBox) -> None:
+    running(box, [[1, 2], [1]])
+    box.remove_broker(1)
+    assert [box.reads().count(state_path(TopicPartition("t", number))) for number in (0, 1)] == [0, 1]
 
 
 def test_nobody_of_the_isr_is_left_and_unclean_election_is_off(box: ControllerBox) -> None:

@@ -5,6 +5,8 @@ Source: kafka.controller.KafkaController.doControlledShutdown (3.9).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pytest_kcontroller.model.cluster import LeaderAndIsr
 from pytest_kcontroller.runtime.holds import BEFORE_STATE_WRITE
 from pytest_kcontroller.wire.errors import ErrorCode
@@ -47,6 +49,15 @@ def test_a_partition_that_nobody_else_can_lead_remains(box: ControllerBox) -> No
     assert [(left.topic_name, left.partition_index) for left in response.remaining_partitions] == [("t", 0)]
     assert box.state("t-0").leader == 1
     assert box.written() == []
+
+
+def test_an_isr_that_it_widened_unseen_counts(box: ControllerBox) -> None:
+    """As a leader before Kafka 2.7 may have done just before it stops."""
+    running(box, [[1, 2]])
+    box.alter_partition("t-0", [1])
+    box.set_state("t-0", replace(box.state("t-0"), isr=(1, 2)))
+    assert list(box.shut_down(1).result().remaining_partitions) == []
+    assert (box.state("t-0").leader, box.state("t-0").isr) == (2, (2,))
 
 
 def test_partitions_with_one_replica_do_not_count(box: ControllerBox) -> None:
