@@ -28,6 +28,7 @@ from pytest_kcontroller.cluster.capabilities import (
     ZOOKEEPERS,
     Capability,
 )
+from pytest_kcontroller.cluster.contained import BASE_VARIABLE
 from pytest_kcontroller.cluster.kafka import RELEASE_VARIABLE
 from pytest_kcontroller.cluster.zookeeper import CONTAINER, PLACES
 from pytest_kcontroller.errors import NotOnThisBackend, UsageError
@@ -140,6 +141,7 @@ BACKENDS = (
         programs=True,
         containers=True,
         requirement="docker",
+        chosen_by={"node base": BASE_VARIABLE},
     ),
 )
 NAMES = tuple(backend.name for backend in BACKENDS)

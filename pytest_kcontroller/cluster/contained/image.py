@@ -13,11 +13,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from pytest_kcontroller.cluster.contained import BASE_VARIABLE
 from pytest_kcontroller.cluster.contained.contents import Files, others, ours, with_compiled
 from pytest_kcontroller.cluster.docker.containers import engine
 from pytest_kcontroller.errors import EnvironmentFailure
 
-BASE_VARIABLE = "KCONTROLLER_NODE_BASE"
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 BASE = f"python:{PYTHON}-slim"
 REPOSITORY = "kcontroller-node"

@@ -15,7 +15,7 @@ import pytest
 
 from kcontroller_chaos.history.read import read_history
 from kcontroller_chaos.invariants import check_all
-from pytest_kcontroller.cluster.contained.image import BASE_VARIABLE
+from pytest_kcontroller.cluster.contained import BASE_VARIABLE
 from pytest_kcontroller.cluster.docker.leftovers import leftover_containers, leftover_networks, leftover_volumes
 from pytest_kcontroller.cluster.timing import scaled
 

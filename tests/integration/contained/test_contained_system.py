@@ -21,7 +21,8 @@ from kcontroller_chaos.history.transactions import ZkTxn
 from kcontroller_chaos.znode_invariants import exists_after_healing, owned_after_healing
 from pytest_kcontroller import KSystems
 from pytest_kcontroller.cluster.children.processes import session_id
-from pytest_kcontroller.cluster.contained.image import BASE_VARIABLE, base, image_name, node_image
+from pytest_kcontroller.cluster.contained import BASE_VARIABLE
+from pytest_kcontroller.cluster.contained.image import base, image_name, node_image
 from pytest_kcontroller.cluster.docker import container_process
 from pytest_kcontroller.cluster.docker.containers import SESSION_LABEL, Contained, ContainerSpec, engine
 from pytest_kcontroller.errors import StartError

@@ -14,6 +14,8 @@ from kcontroller_chaos.play.runner import Options
 from pytest_kcontroller.cli import main
 from pytest_kcontroller.cli._original import original_run
 from pytest_kcontroller.cli._results import run_line
+from pytest_kcontroller.cluster.contained import BASE_VARIABLE
+from pytest_kcontroller.cluster.contained.image import base
 from pytest_kcontroller.cluster.kafka import RELEASE_VARIABLE
 from pytest_kcontroller.cluster.kafka.cluster import chosen_release
 
@@ -151,6 +153,19 @@ def test_another_release_than_the_runs_is_refused(
     )
     change(run / "run.json", versions={})
     assert refused(capsys, command) == "run/run.json: `versions.kafka`: is missing\n"
+
+
+def test_what_its_nodes_image_is_made_from_is_chosen_too(
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another base may have another Python, C library or zlib."""
+    change(run / "run.json", backend="docker", versions={"node base": "one:1"})
+    monkeypatch.setenv(BASE_VARIABLE, "two:2")
+    assert f"`versions.node base`: the run had one:1, and ${BASE_VARIABLE} is two:2" in refused(capsys)
+    monkeypatch.delenv(BASE_VARIABLE)
+    _, options, _ = original_run(run, Path("out"))
+    assert base() == "one:1"
+    assert run_line("f.toml", [1], options, backend=backends.DEFAULT).startswith(f"{BASE_VARIABLE}=one:1 kcontroller ")
 
 
 @pytest.mark.parametrize("now", ["", "2.0.1"])

@@ -48,6 +48,7 @@ def test_what_only_simulated_time_can_play_says_so(capsys: pytest.CaptureFixture
 def test_the_line_that_plays_it_has_all_that_it_takes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("PYTHONPATH", raising=False)
     (tmp_path / "of_mine.py").write_text(PLUGIN)
     monkeypatch.syspath_prepend(tmp_path)
     file = tmp_path / "a b.toml"
