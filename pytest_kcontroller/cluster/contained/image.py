@@ -10,13 +10,16 @@ import sys
 import tarfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pytest_kcontroller.cluster.contained import BASE_VARIABLE
 from pytest_kcontroller.cluster.contained.contents import Files, others, ours, with_compiled
 from pytest_kcontroller.cluster.docker.containers import engine
 from pytest_kcontroller.errors import EnvironmentFailure
+
+T = TypeVar("T")
 
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 BASE = f"python:{PYTHON}-slim"
@@ -24,8 +27,8 @@ REPOSITORY = "kcontroller-node"
 LABEL = "kcontroller.node"
 PLACE = "/opt/kcontroller"
 BUILD_S = 600
-KEPT = 8
-"""Images: of what was installed before, by others on this machine perhaps, who would build them again."""
+KEPT, KEPT_FOR = 8, timedelta(hours=2)
+"""So many images, and so long after their last use: others on this machine may have them, and start more nodes of them."""
 
 _CHECK = (
     "import sys, compileall; here = '%d.%d' % sys.version_info[:2]; "
@@ -48,10 +51,21 @@ def node_image(plugins: Sequence[str]) -> str:
     layers = [("others", with_compiled(others(plugins))), ("ours", with_compiled(ours()))]
     with engine() as client:
         name = image_name(client, layers)
-        if not client.images.list(name=name):
+        if not use_again(client, name):
             _build(client, name, layers)
             _remove_old(client)
     return name
+
+
+def use_again(client: Any, name: str) -> bool:
+    """Whether it is there. Named once more it counts as used now: the engine keeps the time of that, and none of a start."""
+    from docker.errors import NotFound
+
+    repository, _, tag = name.rpartition(":")
+    try:
+        return bool(client.api.tag(name, repository, tag))
+    except NotFound:
+        return False
 
 
 def image_name(client: Any, layers: Sequence[tuple[str, Files]]) -> str:
@@ -121,10 +135,22 @@ def _remove_old(client: Any) -> None:
     from docker.errors import APIError
 
     found = client.images.list(filters={"label": LABEL})
-    for image in sorted(found, key=lambda image: str(image.attrs["Created"]), reverse=True)[KEPT:]:
+    for image in unused({image: last_used(image.attrs) for image in found}):
         for name in image.tags or [image.id]:
             with suppress(APIError):
                 client.images.remove(name)
+
+
+def last_used(attributes: Mapping[str, Any]) -> datetime:
+    """Of what an engine says of an image: when it was named last, or made, if it knows no more."""
+    named = (attributes.get("Metadata") or {}).get("LastTagTime") or attributes["Created"]
+    return max(map(datetime.fromisoformat, (named, attributes["Created"])))
+
+
+def unused(used: Mapping[T, datetime]) -> list[T]:
+    """By when each was used last, as the engine's clock has it: the newest one is of now."""
+    newest_first = sorted(used, key=used.__getitem__, reverse=True)
+    return [image for image in newest_first[KEPT:] if used[newest_first[0]] - used[image] > KEPT_FOR]
 
 
 _HINT = (

@@ -22,7 +22,7 @@ from kcontroller_chaos.znode_invariants import exists_after_healing, owned_after
 from pytest_kcontroller import KSystems
 from pytest_kcontroller.cluster.children.processes import session_id
 from pytest_kcontroller.cluster.contained import BASE_VARIABLE
-from pytest_kcontroller.cluster.contained.image import base, image_name, node_image
+from pytest_kcontroller.cluster.contained.image import base, image_name, last_used, node_image, use_again
 from pytest_kcontroller.cluster.docker import container_process
 from pytest_kcontroller.cluster.docker.containers import SESSION_LABEL, Contained, ContainerSpec, engine
 from pytest_kcontroller.errors import StartError
@@ -199,6 +199,18 @@ def test_a_base_that_was_built_anew_has_another_image(in_containers: str, monkey
             names.append(image_name(client, ()))
         client.images.remove(called)
     assert len(set(names)) == 2
+
+
+def test_an_image_that_is_used_again_was_used_last(in_containers: str) -> None:
+    """Else another project's build would remove it as old, while a cluster of it has nodes to start."""
+    called = f"kcontroller-base:used-{os.getpid()}"
+    with engine() as client:
+        assert not use_again(client, called)
+        client.images.get(in_containers).tag(called)
+        before = last_used(client.images.get(called).attrs)
+        assert use_again(client, called)
+        assert last_used(client.images.get(called).attrs) > before
+        client.images.remove(called)
 
 
 def first_process(node: int) -> psutil.Process:
