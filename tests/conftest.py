@@ -24,9 +24,6 @@ settings.load_profile("kcontroller")
 # A suite in the background of a shell has SIGINT ignored, and so would have what its tests start and interrupt.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-# With nohup it is SIGHUP. It stays without effect here, as was asked for; who is started by a test has no handler of ours.
-if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
-    signal.signal(signal.SIGHUP, lambda *_: None)
 
 KEPT = str(cache_directory() or "")
 played = pytest.StashKey[set[Path]]()

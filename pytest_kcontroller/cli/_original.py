@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -90,6 +91,8 @@ def _choose_as_then(backend: backends.Backend, versions: Any, file: Path) -> Non
         then = versions.get(name) if isinstance(versions, dict) else None
         if not isinstance(then, str):
             raise UsageError("is missing", where=where)
+        if name in backend.unchosen and re.fullmatch(backend.unchosen[name], then):
+            continue
         if (now := os.environ.get(variable) or then) != then:
             hint = f"unset {variable}, or play the campaign file with it: kcontroller campaign run FILE"
             raise UsageError(f"the run had {then}, and ${variable} is {now}", where=where, hint=hint)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import struct
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -189,3 +190,11 @@ def _image(kc_settings: KcSettings, image: str, made_by: str, unfit: Callable[[A
     if why:
         pytest.skip(why)
     return image
+
+
+@pytest.fixture
+def hangups() -> Iterator[None]:
+    """What the test starts can be hung up, also under nohup, which has that ignored in all that it starts."""
+    before = signal.signal(signal.SIGHUP, lambda *_: None)
+    yield
+    signal.signal(signal.SIGHUP, before)

@@ -66,6 +66,8 @@ class Backend:
     """What `--kc-require` calls that of its needs which others have not."""
     chosen_by: Mapping[str, str] = field(default_factory=dict)
     """Of the versions in run.json those that the environment chooses: name -> variable."""
+    unchosen: Mapping[str, str] = field(default_factory=dict)
+    """Where that is what nobody chose, and goes with the Python that plays: name -> pattern."""
 
     @property
     def chosen(self) -> dict[str, str]:
@@ -142,6 +144,7 @@ BACKENDS = (
         containers=True,
         requirement="docker",
         chosen_by={"node base": BASE_VARIABLE},
+        unchosen={"node base": r"python:\d+\.\d+-slim"},
     ),
 )
 NAMES = tuple(backend.name for backend in BACKENDS)

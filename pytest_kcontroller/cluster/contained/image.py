@@ -30,6 +30,8 @@ BUILD_S = 600
 KEPT, KEPT_FOR = 8, timedelta(hours=2)
 """So many images, and so long after their last use: others on this machine may have them, and start more nodes of them."""
 
+_NEVER = "0001-01-01T00:00:00Z"
+
 _CHECK = (
     "import sys, compileall; here = '%d.%d' % sys.version_info[:2]; "
     f"here == '{PYTHON}' or sys.exit(f'the base has Python {{here}}, and this is {PYTHON}'); "
@@ -53,19 +55,22 @@ def node_image(plugins: Sequence[str]) -> str:
         name = image_name(client, layers)
         if not use_again(client, name):
             _build(client, name, layers)
-            _remove_old(client)
+            _remove_old(client, name)
     return name
 
 
 def use_again(client: Any, name: str) -> bool:
-    """Whether it is there. Named once more it counts as used now: the engine keeps the time of that, and none of a start."""
-    from docker.errors import NotFound
+    """Whether it is there. Named once more it counts as used now, where the engine keeps the time of that: none has that of
+    a start, and one with containerd's image store has neither."""
+    from docker.errors import APIError, NotFound
 
     repository, _, tag = name.rpartition(":")
     try:
         return bool(client.api.tag(name, repository, tag))
     except NotFound:
         return False
+    except APIError:  # not everybody who may start containers may name images
+        return bool(client.images.list(name=name))
 
 
 def image_name(client: Any, layers: Sequence[tuple[str, Files]]) -> str:
@@ -130,21 +135,25 @@ def _build(client: Any, name: str, layers: Sequence[tuple[str, Files]]) -> None:
         raise _unbuilt(refused, said) from None
 
 
-def _remove_old(client: Any) -> None:
-    """Each change of what is installed makes a new one; what a container has stays, as the engine refuses to remove it."""
+def _remove_old(client: Any, name: str) -> None:
+    """Each change of what is installed makes a new one. What a container has stays, as does `name`, which was just built.
+    Others may be doing the same: what cannot be removed is theirs, and no start fails for it."""
     from docker.errors import APIError
 
-    found = client.images.list(filters={"label": LABEL})
-    for image in unused({image: last_used(image.attrs) for image in found}):
-        for name in image.tags or [image.id]:
-            with suppress(APIError):
-                client.images.remove(name)
+    with suppress(APIError, OSError):
+        in_use = {container.attrs["ImageID"] for container in client.containers.list(all=True, sparse=True)}
+        found = client.images.list(filters={"label": LABEL})
+        for image in unused({image: last_used(image.attrs) for image in found}):
+            if image.id not in in_use and not any(tag.endswith(name) for tag in image.tags):
+                for tag in image.tags or [image.id]:
+                    with suppress(APIError):
+                        client.images.remove(tag)
 
 
 def last_used(attributes: Mapping[str, Any]) -> datetime:
     """Of what an engine says of an image: when it was named last, or made, if it knows no more."""
-    named = (attributes.get("Metadata") or {}).get("LastTagTime") or attributes["Created"]
-    return max(map(datetime.fromisoformat, (named, attributes["Created"])))
+    times = ((attributes.get("Metadata") or {}).get("LastTagTime"), attributes.get("Created"), _NEVER)
+    return max(datetime.fromisoformat(time) for time in times if time)
 
 
 def unused(used: Mapping[T, datetime]) -> list[T]:

@@ -104,6 +104,7 @@ def test_what_is_wrong_is_said_before_anything_starts(arguments: list[object], s
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.usefixtures("hangups")
 def test_a_signal_leaves_a_readable_run_and_nothing_else(number: signal.Signals, tmp_path: Path) -> None:
     """Ctrl-C, SIGTERM and a closed terminal heal first; after SIGKILL the supervisors end what is left."""
     command = [*PROGRAM, "campaign", "run", str(CAMPAIGNS / "smoke.toml"), "--seeds", "1", "--out", str(tmp_path)]

@@ -51,6 +51,7 @@ def test_a_mistake_keeps_its_status_when_nobody_reads_what_is_said_of_it() -> No
     assert ended.returncode == 2
 
 
+@pytest.mark.usefixtures("hangups")
 def test_a_closed_terminal_interrupts_a_run(tmp_path: Path) -> None:
     """Nothing can be said any more, not even that the line of its progress is over."""
     (tmp_path / "long.toml").write_text(QUIET.replace("duration_s = 1", "duration_s = 20000"))

@@ -98,6 +98,7 @@ def test_it_says_what_happens_and_stops_at_ctrl_c(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.usefixtures("hangups")
 def test_other_signals_leave_nothing_either(number: signal.Signals, tmp_path: Path) -> None:
     with up(tmp_path, "--nodes", "1", "--json") as cluster:
         line = cluster.until(r'^{"event": "up".*').group()

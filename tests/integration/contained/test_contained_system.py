@@ -205,6 +205,8 @@ def test_an_image_that_is_used_again_was_used_last(in_containers: str) -> None:
     """Else another project's build would remove it as old, while a cluster of it has nodes to start."""
     called = f"kcontroller-base:used-{os.getpid()}"
     with engine() as client:
+        if any("containerd" in str(of) for of in client.info().get("DriverStatus") or ()):
+            pytest.skip("containerd's image store does not keep when an image was named again")
         assert not use_again(client, called)
         client.images.get(in_containers).tag(called)
         before = last_used(client.images.get(called).attrs)

@@ -15,7 +15,7 @@ from pytest_kcontroller.cli import main
 from pytest_kcontroller.cli._original import original_run
 from pytest_kcontroller.cli._results import run_line
 from pytest_kcontroller.cluster.contained import BASE_VARIABLE
-from pytest_kcontroller.cluster.contained.image import base
+from pytest_kcontroller.cluster.contained.image import BASE, base
 from pytest_kcontroller.cluster.kafka import RELEASE_VARIABLE
 from pytest_kcontroller.cluster.kafka.cluster import chosen_release
 
@@ -165,6 +165,11 @@ def test_what_its_nodes_image_is_made_from_is_chosen_too(
     monkeypatch.delenv(BASE_VARIABLE)
     _, options, _ = original_run(run, Path("out"))
     assert base() == "one:1"
+    monkeypatch.delenv(BASE_VARIABLE)
+    change(run / "run.json", versions={"node base": "python:3.99-slim"})
+    original_run(run, Path("out"))
+    assert base() == BASE, "the default goes with the Python that plays"
+    monkeypatch.setenv(BASE_VARIABLE, "one:1")
     assert run_line("f.toml", [1], options, backend=backends.DEFAULT).startswith(f"{BASE_VARIABLE}=one:1 kcontroller ")
 
 

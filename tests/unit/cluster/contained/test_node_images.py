@@ -32,3 +32,7 @@ def test_those_used_last_stay_and_whatever_somebody_may_still_use() -> None:
 )
 def test_an_image_was_used_when_it_was_named_last(more: dict[str, object], expected: tuple[int, ...]) -> None:
     assert last_used({"Created": MADE, **more}) == datetime(2026, 11, 30, *expected, tzinfo=UTC)
+
+
+def test_an_image_of_which_an_engine_knows_nothing_is_the_oldest() -> None:
+    assert last_used({}) == last_used({"Created": "", "Metadata": None}) < NOW - timedelta(days=365_000)
