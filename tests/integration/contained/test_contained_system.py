@@ -209,10 +209,12 @@ def test_an_image_that_is_used_again_was_used_last(in_containers: str) -> None:
             pytest.skip("containerd's image store does not keep when an image was named again")
         assert not use_again(client, called)
         client.images.get(in_containers).tag(called)
-        before = last_used(client.images.get(called).attrs)
-        assert use_again(client, called)
-        assert last_used(client.images.get(called).attrs) > before
-        client.images.remove(called)
+        try:
+            before = last_used(client.images.get(called).attrs)
+            assert use_again(client, called)
+            assert last_used(client.images.get(called).attrs) > before
+        finally:
+            client.images.remove(called)
 
 
 def first_process(node: int) -> psutil.Process:
