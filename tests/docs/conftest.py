@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,26 +16,20 @@ sys.path.insert(0, str(Path(__file__).parent))  # pages.py
 from pages import Block
 
 from pytest_kcontroller.cluster.timing import scaled
-from tests.tools.kafka_python import LEFT_SOCKETS
+from tests.tools import left_sockets
 from tests.tools.programs import run_kcontroller, run_pytest
 
 Project = Callable[..., "DocsProject"]
 LIMIT_S = 600
 """Of all of a page's examples."""
 
-KAFKA_PYTHON = f"""
+KAFKA_PYTHON = """
 
-import gc as _gc
+from left_sockets import IGNORED, left_sockets
 
-pytestmark = pytest.mark.filterwarnings("{LEFT_SOCKETS}")
-
-
-@pytest.fixture(autouse=True)
-def _left_sockets():
-    yield
-    _gc.collect()
+pytestmark = pytest.mark.filterwarnings(IGNORED)
 """
-"""For a page that uses kafka-python: what that leaves is found there, and not in another page's test."""
+"""For a page that uses kafka-python."""
 
 
 class DocsProject:
@@ -46,6 +41,7 @@ class DocsProject:
             module = [block for block in blocks if block.page == page and block.title is None]
             if python := [block for block in module if block.language == "python"]:
                 (path / f"test_{page.stem.lower()}.py").write_text(_module(python))
+        shutil.copy(left_sockets.__file__, path)
         for block in blocks:
             if block.title is not None:
                 (path / block.title).parent.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,6 @@ with warnings.catch_warnings():
     from kafka.admin import ConfigResource, NewPartitions, NewTopic
 
 __all__ = [
-    "LEFT_SOCKETS",
     "AdminClient",
     "ConfigResource",
     "NewPartitions",
@@ -26,10 +25,6 @@ __all__ = [
 
 AdminClient = Any
 
-
-LEFT_SOCKETS = "ignore:unclosed <socket:ResourceWarning"
-"""For its tests. 3.0.12 leaves a socket unclosed now and then, if the client is closed while it connects: it cancels the
-task that would close it."""
 BOOTSTRAP_S = 30.0
 """Two by default: too few for a busy machine."""
 

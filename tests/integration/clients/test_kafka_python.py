@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import shutil
 import subprocess
@@ -13,7 +12,6 @@ import pytest
 from pytest_kcontroller import KCluster
 from pytest_kcontroller.cluster.timing import scaled
 from tests.tools.kafka_python import (
-    LEFT_SOCKETS,
     AdminClient,
     ConfigResource,
     NewPartitions,
@@ -21,18 +19,12 @@ from tests.tools.kafka_python import (
     TopicPartition,
     admin_client,
 )
+from tests.tools.left_sockets import IGNORED, left_sockets  # noqa: F401 (the second is a fixture)
 from tests.tools.required import not_here
 
-pytestmark = [pytest.mark.kcontroller(nodes=3, backends=["process"]), pytest.mark.filterwarnings(LEFT_SOCKETS)]
+pytestmark = [pytest.mark.kcontroller(nodes=3, backends=["process"]), pytest.mark.filterwarnings(IGNORED)]
 LIMIT_S = 30
 UNCLEAN = "unclean.leader.election.enable"
-
-
-@pytest.fixture(autouse=True)
-def left_sockets() -> Iterator[None]:
-    """Found here, and not in a later test."""
-    yield
-    gc.collect()
 
 
 @pytest.fixture
