@@ -32,10 +32,14 @@ KEPT, KEPT_FOR = 8, timedelta(hours=2)
 
 _NEVER = "0001-01-01T00:00:00Z"
 
-_CHECK = (
-    "import sys, compileall; here = '%d.%d' % sys.version_info[:2]; "
-    f"here == '{PYTHON}' or sys.exit(f'the base has Python {{here}}, and this is {PYTHON}'); "
-    f"compileall.compile_dir('{PLACE}', quiet=1); "
+_SAME_PYTHON = (
+    "import sys; here = '%d.%d' % sys.version_info[:2]; "
+    f"here == '{PYTHON}' or sys.exit(f'the base has Python {{here}}, and this is {PYTHON}')"
+)
+"""Before anything is copied: a build that fails keeps what it has made so far, as an image without a name."""
+
+_COMPILE = (
+    f"import compileall; compileall.compile_dir('{PLACE}', quiet=1); "
     "import pytest_kcontroller.node.process, pytest_kcontroller.cluster.toxiproxy.api"
 )
 """What was not compiled here is compiled once for all nodes."""
@@ -102,10 +106,12 @@ def _dockerfile() -> str:
     return "\n".join(
         [
             f"FROM {base()}",
+            f"RUN {json.dumps(['python3', '-c', _SAME_PYTHON])}",
+            f"LABEL {LABEL}=",
             f"ENV PYTHONPATH={PLACE} PYTHONUNBUFFERED=1",
             f"COPY others {PLACE}",
             f"COPY ours {PLACE}",
-            f"RUN {json.dumps(['python3', '-c', _CHECK])}",
+            f"RUN {json.dumps(['python3', '-c', _COMPILE])}",
             "",
         ]
     )
@@ -122,7 +128,6 @@ def _build(client: Any, name: str, layers: Sequence[tuple[str, Files]]) -> None:
             tag=name,
             rm=True,
             forcerm=True,
-            labels={LABEL: ""},
             network_mode="none",
             timeout=BUILD_S,
             decode=True,

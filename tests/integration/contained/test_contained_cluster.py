@@ -16,6 +16,7 @@ import pytest
 from kcontroller_chaos.history.read import read_history
 from kcontroller_chaos.invariants import check_all
 from pytest_kcontroller.cluster.contained import BASE_VARIABLE
+from pytest_kcontroller.cluster.docker.containers import engine
 from pytest_kcontroller.cluster.docker.leftovers import leftover_containers, leftover_networks, leftover_volumes
 from pytest_kcontroller.cluster.timing import scaled
 
@@ -168,7 +169,7 @@ def test_kill_9_leaves_nothing_in_the_engine(campaign: list[str]) -> None:
 def test_a_start_that_fails_says_why_and_leaves_nothing(campaign: list[str]) -> None:
     """ZooKeeper's image has no Python."""
     without = campaign[campaign.index("--zookeeper-image") + 1]
-    outside = {**os.environ, BASE_VARIABLE: without}
+    outside, before = {**os.environ, BASE_VARIABLE: without}, nameless(without)
     with subprocess.Popen(
         campaign, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=outside
     ) as running:
@@ -177,6 +178,15 @@ def test_a_start_that_fails_says_why_and_leaves_nothing(campaign: list[str]) -> 
     assert "the nodes' image cannot be built" in said
     assert f"${BASE_VARIABLE}" in said
     assert ours(running.pid) == []
+    assert nameless(without) == before
+
+
+def nameless(base: str) -> set[str]:
+    """The images without a name that were made from it."""
+    with engine() as client:
+        layers = client.images.get(base).attrs["RootFS"]["Layers"]
+        found = client.images.list(filters={"dangling": True})
+        return {image.id for image in found if image.attrs["RootFS"]["Layers"][: len(layers)] == layers}
 
 
 def test_fixtures_are_the_same(pytester: pytest.Pytester, in_containers: str, monkeypatch: pytest.MonkeyPatch) -> None:
