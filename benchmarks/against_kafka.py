@@ -34,7 +34,8 @@ from typing import Any
 from phases import additions_s
 
 from pytest_kcontroller.broker.registration import register
-from pytest_kcontroller.cluster.children.processes import Supervised, session_directory
+from pytest_kcontroller.cluster.children.directories import session_directory
+from pytest_kcontroller.cluster.children.processes import Supervised
 from pytest_kcontroller.cluster.java import find_java
 from pytest_kcontroller.cluster.kafka.broker import BrokerSettings, KafkaBroker
 from pytest_kcontroller.cluster.kafka.jars import KafkaPlaces, release_jars

@@ -17,13 +17,8 @@ from pathlib import Path
 
 import psutil
 
-from pytest_kcontroller.cluster.children.processes import (
-    VARIABLE,
-    Leftover,
-    leftovers,
-    owner_lives,
-    owner_of_temporary,
-)
+from pytest_kcontroller.cluster.children.directories import owner_of_temporary
+from pytest_kcontroller.cluster.children.processes import VARIABLE, Leftover, leftovers, owner_lives
 from pytest_kcontroller.cluster.docker.leftovers import Leftover as LeftInEngine
 from pytest_kcontroller.cluster.docker.leftovers import (
     leftover_containers,

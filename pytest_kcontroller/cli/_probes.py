@@ -207,7 +207,7 @@ def _descriptors(name: str) -> Finding:
 
 def _temporary(name: str) -> Finding:
     """A directory, a file and a Unix socket can be made: a node's directory has all three."""
-    from pytest_kcontroller.cluster.children.processes import temporary_name
+    from pytest_kcontroller.cluster.children.directories import temporary_name
     from pytest_kcontroller.cluster.process.node import short_temporary
 
     place = short_temporary()

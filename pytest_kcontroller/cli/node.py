@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
         if isinstance(named := values.get(name), str | list):
             values[name] = (named,) if isinstance(named, str) else tuple(named)
     settings = NodeSettings(**values)
-    from pytest_kcontroller.cluster.children.processes import session_directory
+    from pytest_kcontroller.cluster.children.directories import session_directory
     from pytest_kcontroller.node.process import run_node  # kazoo and the codec only when a node really runs
 
     _check_listens(settings.listen)

@@ -141,7 +141,7 @@ def _topics(given: Sequence[str], nodes: int) -> list[Topic]:
 
 @contextlib.contextmanager
 def _directory(keep: Path | None) -> Iterator[Path]:
-    from pytest_kcontroller.cluster.children.processes import session_directory
+    from pytest_kcontroller.cluster.children.directories import session_directory
     from pytest_kcontroller.errors import UsageError
 
     if keep is None:

@@ -21,7 +21,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from pytest_kcontroller.cluster.children.processes import SUPERVISOR, VARIABLE, session_directory, session_id
+from pytest_kcontroller.cluster.children.directories import session_directory
+from pytest_kcontroller.cluster.children.processes import SUPERVISOR, VARIABLE, session_id
 from pytest_kcontroller.cluster.children.supervisor import ready
 from pytest_kcontroller.cluster.class_data import ClassData
 from pytest_kcontroller.cluster.java import find_java

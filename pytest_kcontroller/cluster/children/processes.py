@@ -6,12 +6,9 @@ import asyncio
 import contextlib
 import os
 import re
-import secrets
 import shlex
 import signal
-import subprocess
 import sys
-import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -29,7 +26,6 @@ VARIABLE = "KCONTROLLER_SESSION"
 """In the environment of every process that we start: the owner's session id."""
 
 SESSION = re.compile(r"[0-9]+-[0-9]+")
-_TEMPORARY = re.compile(rf"kcontroller-({SESSION.pattern})-[0-9a-f]{{8}}")
 
 FORK_S = 60.0
 """After so long a fork server is given up, which has yet to import all on a busy machine."""
@@ -344,49 +340,6 @@ async def _reader(
         _give_up(owner_pipe, reader, reap)
         raise
     return reader
-
-
-def temporary_name() -> str:
-    """A new name for a temporary directory; it says whose it is, so that `kcontroller gc` knows when nobody's."""
-    return f"kcontroller-{session_id()}-{secrets.token_hex(4)}"
-
-
-def owner_of_temporary(name: str) -> str | None:
-    """The session id in such a name; None: it is no such name."""
-    return None if (found := _TEMPORARY.fullmatch(name)) is None else found[1]
-
-
-@contextlib.contextmanager
-def session_directory() -> Iterator[Path]:
-    """A new temporary directory that is removed when the block ends, or when this process dies, by SIGKILL too.
-
-    A process that looks after it runs before the directory is made. Raises EnvironmentFailure if it cannot.
-    """
-    directory = Path(tempfile.gettempdir()) / temporary_name()
-    read, write = os.pipe()
-    try:
-        guard = subprocess.Popen(
-            [sys.executable, "-I", "-S", SUPERVISOR, str(read), "-1", directory, "--"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            env={**os.environ, VARIABLE: session_id()},
-            pass_fds=(read,),
-            process_group=0,
-        )
-    except OSError as bad:
-        os.close(write)
-        raise EnvironmentFailure(f"no temporary directory could be made: {bad}", where=str(directory)) from None
-    finally:
-        os.close(read)
-    with guard:  # waits for its end
-        try:
-            try:
-                directory.mkdir(mode=0o700)
-            except OSError as bad:
-                raise EnvironmentFailure(f"no temporary directory could be made: {bad}", where=str(directory)) from None
-            yield directory
-        finally:
-            os.close(write)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ OWNER_FD is the read end of a pipe whose write end only the owner holds: end of 
 ended it, SIGKILL too. Then the child's process group gets SIGKILL (stopped processes as well) and the CLEANUP directories
 are removed. STATUS_FD gets two lines: the pids of child and supervisor; at the end the child's status (negative: a signal).
 
-A byte on OWNER_FD is the owner's order to kill the group; nothing is removed then. Without a COMMAND the directories are all
-that is looked after, until end of file; STATUS_FD is not used then.
+A byte on OWNER_FD is the owner's order to kill the group; nothing is removed then. Without a COMMAND only directories are
+looked after, until end of file: the owner names them on OWNER_FD, each with a zero byte at its end. STATUS_FD is not used.
 
 What the child has forked ends with it. Those that have left its group (a daemon calls setsid) become this process's children
 when their parents end (PR_SET_CHILD_SUBREAPER), and are looked for then.
@@ -43,11 +43,18 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if not command:
-        os.read(owner, 1)
-        remove(cleanup)
+        remove(named(owner))
     else:
         supervise(owner, status, cleanup, lambda: execute(command))
     return 0
+
+
+def named(owner: int) -> list[str]:
+    """The directories that the owner names, once it is gone."""
+    names = b""
+    while part := os.read(owner, 65536):
+        names += part
+    return [os.fsdecode(name) for name in names.split(b"\0")[:-1]]
 
 
 def supervise(owner: int, status: int, cleanup: list[str], become: Callable[[], None]) -> None:

@@ -120,7 +120,7 @@ class ContainedCluster(InContainers):
         if keeper is None:
             raise EnvironmentFailure("the relays to ZooKeeper, which keep the nodes' disks, have ended")
         settings = self._settings_of(node)
-        return ContainedNode(keeper, self.room, settings, self.directory, work, self._exited, cleanup=self._work)
+        return ContainedNode(keeper, self.room, settings, self.directory, work, self._exited)
 
     async def fill_disk(self, node: int) -> None:
         """See capabilities.SizedDisks."""

@@ -84,7 +84,7 @@ class KafkaCluster(ProcessCluster):
             log_dirs=self.log_dirs,
             jvm=(*JVM, f"-Djdk.net.hosts.file={hosts}"),
         )
-        return KafkaNode(settings, self.directory, self._exited, cleanup=self._work)
+        return KafkaNode(settings, self.directory, self._exited)
 
     def _write_names(self, node: int, others: Iterable[int]) -> Path:
         """What a broker resolves names by; it looks there each time."""

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_kcontroller.cluster.cache import cache_directory
-from pytest_kcontroller.cluster.children.processes import Supervised, temporary_name
+from pytest_kcontroller.cluster.children.directories import temporary_name
+from pytest_kcontroller.cluster.children.processes import Supervised
 from pytest_kcontroller.cluster.kafka.releases import check_release, pom
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.errors import EnvironmentFailure

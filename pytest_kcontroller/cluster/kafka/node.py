@@ -17,10 +17,8 @@ KILL_S = 10.0
 class KafkaNode(SupervisedNode):
     """See SupervisedNode. It answers no questions: what it does is seen in ZooKeeper alone."""
 
-    def __init__(
-        self, settings: BrokerSettings, run: Path, exited: Callable[[int, int], None], *, cleanup: Path | None = None
-    ) -> None:
-        super().__init__(settings.id, run, settings.directory, exited, start_s=START_S, cleanup=cleanup)
+    def __init__(self, settings: BrokerSettings, run: Path, exited: Callable[[int, int], None]) -> None:
+        super().__init__(settings.id, run, settings.directory, exited, start_s=START_S)
         self._settings = settings
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from pytest_kcontroller.cluster.children.processes import session_directory
+from pytest_kcontroller.cluster.children.directories import session_directory
 from pytest_kcontroller.cluster.java import find_java
 from pytest_kcontroller.cluster.kafka.broker import BrokerSettings, KafkaBroker
 from pytest_kcontroller.cluster.kafka.jars import KafkaPlaces, release_jars

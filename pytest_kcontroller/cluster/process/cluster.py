@@ -20,6 +20,7 @@ from pytest_kcontroller.cluster.capabilities import (
     REPORTS,
     Capability,
 )
+from pytest_kcontroller.cluster.children.directories import new_directory
 from pytest_kcontroller.cluster.children.processes import expect_ours
 from pytest_kcontroller.cluster.contract import CLIENT, LinkState, NodeSession
 from pytest_kcontroller.cluster.ending import end_all
@@ -28,7 +29,7 @@ from pytest_kcontroller.cluster.observed import MOST_ADDED, ClusterSettings, Obs
 from pytest_kcontroller.cluster.process.ground import Choices, Ground, Grounds, choices_now
 from pytest_kcontroller.cluster.process.inside import ANSWER_S, NodesInside
 from pytest_kcontroller.cluster.process.links import Links
-from pytest_kcontroller.cluster.process.node import NodeProcess, SupervisedNode, new_directory
+from pytest_kcontroller.cluster.process.node import NodeProcess, SupervisedNode, short_temporary
 from pytest_kcontroller.cluster.process.session_relays import SessionRelays
 from pytest_kcontroller.cluster.process.zookeepers import OwnZooKeepers
 from pytest_kcontroller.cluster.timing import scaled, stretched
@@ -67,7 +68,7 @@ class ProcessCluster(NodesInside, OwnZooKeepers, ObservedCluster):
         super().__init__(settings, directory.resolve())  # nodes work in directories of their own
         self.run_start = start
         self._on_exit = on_exit
-        self._work = new_directory()
+        self._work = new_directory(short_temporary())
         self._zookeeper: Ensemble | None = None
         self._relays: SessionRelays | None = None
         self._links: Links | None = None
@@ -147,7 +148,6 @@ class ProcessCluster(NodesInside, OwnZooKeepers, ObservedCluster):
             self.settings.zookeeper_image,
             self._work / "zookeeper",
             logs=self.directory / "logs",
-            cleanup=self._work,
             txn_log=self._zookeeper_log,
         )
         servers, log = self._zookeeper.connect_string, self.directory / "logs" / "session-relay.log"
@@ -183,9 +183,8 @@ class ProcessCluster(NodesInside, OwnZooKeepers, ObservedCluster):
 
     def _new_process(self, node: int) -> SupervisedNode:
         """Not started yet."""
-        # ZooKeeper's supervisor cleans up too, but it has gone if ZooKeeper ended before we die.
         work = self._work / f"node-{node}"
-        return NodeProcess(self._settings_of(node), self.directory, work, self._exited, cleanup=self._work)
+        return NodeProcess(self._settings_of(node), self.directory, work, self._exited)
 
     def _watch(self, what: str, log: str, ended: Coroutine[Any, Any, str]) -> None:
         self._watches.append(asyncio.create_task(self._watch_end(what, log, ended), name=f"watch: {what}"))

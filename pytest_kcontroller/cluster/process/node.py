@@ -19,8 +19,9 @@ from typing import Any, ClassVar, Protocol
 import psutil
 
 from pytest_kcontroller.broker.log_dir import CHECKPOINT, checkpointed, log_dir_names
+from pytest_kcontroller.cluster.children.directories import temporary_name
 from pytest_kcontroller.cluster.children.patience import Patience
-from pytest_kcontroller.cluster.children.processes import Supervised, temporary_name
+from pytest_kcontroller.cluster.children.processes import Supervised
 from pytest_kcontroller.cluster.misuse import check_log_dir, failed_already, not_running, running_already
 from pytest_kcontroller.cluster.process import failing
 from pytest_kcontroller.cluster.timing import scaled
@@ -44,16 +45,6 @@ def short_temporary() -> Path:
     return usual if len(os.fsencode(longest)) <= LONGEST_PATH or not Path("/tmp").is_dir() else Path("/tmp")
 
 
-def new_directory() -> Path:
-    """Removed by its cluster's stop, or by ZooKeeper's supervisor if we die; before that `kcontroller gc` finds it."""
-    directory = short_temporary() / temporary_name()
-    try:
-        directory.mkdir(mode=0o700)
-    except OSError as bad:
-        raise EnvironmentFailure(f"no temporary directory could be made: {bad}", where=str(directory)) from None
-    return directory
-
-
 class Child(Protocol):
     """A node's process; `pid` None: it has ended before it could be seen."""
 
@@ -68,8 +59,8 @@ class SupervisedNode(ABC):
     """One process that is a node, whatever program it runs; `stop_signal` asks it to end.
 
     `work` is the node's own directory, `run` the run's; every start writes files of its own there, so that what a killed
-    predecessor left stays as it was. `cleanup` (default: `work`) is removed if our process dies, `exited(node, status)`
-    called when the node's has ended."""
+    predecessor left stays as it was. It goes if our process dies; `exited(node, status)` is called when the node's has
+    ended."""
 
     stop_signal = signal.SIGTERM
 
@@ -81,11 +72,9 @@ class SupervisedNode(ABC):
         exited: Callable[[int, int], None],
         *,
         start_s: float,
-        cleanup: Path | None = None,
     ) -> None:
         """`start_s`: it is ready within that time, unscaled."""
         self.node = node
-        self._cleanup = work if cleanup is None else cleanup
         self._run, self._work, self._exited, self._start_s = run, work, exited, start_s
         self._process: Child | None = None
         self._watch: asyncio.Task[None] | None = None
@@ -160,7 +149,7 @@ class SupervisedNode(ABC):
             log=self.log,
             cwd=self._work,
             env=self._environment,
-            cleanup=[self._cleanup],
+            cleanup=[self._work],
             is_ours=self._is_ours,
         )
 
@@ -357,11 +346,9 @@ class NodeProcess(SupervisedNode):
         run: Path,
         work: Path,
         exited: Callable[[int, int], None],
-        *,
-        cleanup: Path | None = None,
     ) -> None:
         start_s = START_S + settings.session_timeout_ms / 1000
-        super().__init__(settings.node_id, run, work, exited, start_s=start_s, cleanup=cleanup)
+        super().__init__(settings.node_id, run, work, exited, start_s=start_s)
         self._settings = replace(
             settings,
             directory=str(self._directory),

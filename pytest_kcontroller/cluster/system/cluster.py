@@ -152,9 +152,7 @@ class SystemCluster(ProcessCluster):
         assert self._output is not None
         work = self._work / f"node-{node}"
         values = self._values_of(node, sorted({*self.nodes_to_start, *self.nodes, node}))
-        return self._new_program(
-            node, self.program, values, self.directory, work, self._exited, self._output, cleanup=self._work
-        )
+        return self._new_program(node, self.program, values, self.directory, work, self._exited, self._output)
 
     def _new_program(self, node: int, *more: Any, **named: Any) -> ProgramNode:
         """What ProgramNode takes."""

@@ -39,10 +39,8 @@ class ProgramNode(SupervisedNode):
         work: Path,
         exited: Callable[[int, int], None],
         output: Output,
-        *,
-        cleanup: Path | None = None,
     ) -> None:
-        super().__init__(node, run, work, exited, start_s=program.ready_s, cleanup=cleanup)
+        super().__init__(node, run, work, exited, start_s=program.ready_s)
         self._program, self._output = program, output
         self.values = values
         """Its next process gets these."""
@@ -83,7 +81,7 @@ class ProgramNode(SupervisedNode):
             output=self.stdout,
             cwd=self._program.cwd,
             env=self._environment,
-            cleanup=[self._cleanup],
+            cleanup=[self._work],
         )
 
     @property

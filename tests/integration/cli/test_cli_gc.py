@@ -18,7 +18,8 @@ import pytest
 
 from pytest_kcontroller.cli import _leftovers, main
 from pytest_kcontroller.cli._leftovers import Item
-from pytest_kcontroller.cluster.children.processes import VARIABLE, leftovers, session_id, session_of, temporary_name
+from pytest_kcontroller.cluster.children.directories import temporary_name
+from pytest_kcontroller.cluster.children.processes import VARIABLE, leftovers, session_id, session_of
 from pytest_kcontroller.cluster.docker.containers import HOST_LABEL, SESSION_LABEL, engine, host
 from pytest_kcontroller.cluster.docker.leftovers import (
     leftover_containers,

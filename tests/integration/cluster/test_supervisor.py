@@ -19,14 +19,7 @@ import psutil
 import pytest
 
 from pytest_kcontroller.cluster.children import processes
-from pytest_kcontroller.cluster.children.processes import (
-    VARIABLE,
-    Supervised,
-    leftovers,
-    owner_of_temporary,
-    session_directory,
-    session_id,
-)
+from pytest_kcontroller.cluster.children.processes import VARIABLE, Supervised, leftovers, session_id
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.runtime.timeouts import within
 
@@ -57,7 +50,8 @@ asyncio.run(main(pathlib.Path(sys.argv[1])))
 
 STARTING = """
 import asyncio, pathlib, sys
-from pytest_kcontroller.cluster.children.processes import Supervised, session_directory
+from pytest_kcontroller.cluster.children.directories import session_directory
+from pytest_kcontroller.cluster.children.processes import Supervised
 
 async def main(at):
     with session_directory() as directory:
@@ -176,19 +170,6 @@ async def test_no_sibling_holds_a_pipe_of_another(tmp_path: Path) -> None:
         assert len(set(seen)) == len(seen)
     finally:
         await asyncio.gather(*(child.kill() for child in children))
-
-
-def test_a_session_directory_goes_with_its_block() -> None:
-    with session_directory() as directory:
-        (directory / "below").mkdir()
-        (directory / "below" / "file").write_text("x")
-        assert owner_of_temporary(directory.name) == session_id(), "or `kcontroller gc` would not see it"
-        assert [left.session for left in leftovers() if str(directory) in left.command] == [session_id()]
-    assert not directory.exists()
-    assert not [left for left in leftovers() if str(directory) in left.command]
-    with pytest.raises(ZeroDivisionError), session_directory() as directory:
-        _ = 1 / 0
-    assert not directory.exists()
 
 
 @asyncio_run
