@@ -62,7 +62,8 @@ def original_run(path: Path, out: Path) -> tuple[Planned, Options, Original | No
             f"there is no backend {facts['backend']!r}", where=f"{path / 'run.json'}: `backend`", hint=hint
         )
     _choose_as_then(backends.backend(facts["backend"]), facts.get("versions"), path / "run.json")
-    campaign = load_campaign(directory.campaign, load_catalogue(facts["plugins"]))
+    catalogue = load_catalogue(facts["plugins"])
+    campaign = load_campaign(directory.campaign, catalogue, directory=_place_of_program(facts))
     played = facts["schedule"] if isinstance(facts.get("schedule"), dict) else {}
     schedule = Schedule.load(directory.schedule, campaign, facts["seed"], str(played.get("no_room") or ""))
     _tell_changed(directory.schedule, played)
@@ -74,7 +75,7 @@ def original_run(path: Path, out: Path) -> tuple[Planned, Options, Original | No
             mutant=facts["mutant"],
             noop_fault=facts["noop_fault"],
             selectors=facts["selectors"],
-            assignment=facts["assignment"],
+            assignment=facts["assignment"] if campaign.program is None else None,
             plugins=tuple(facts["plugins"]),
             zookeeper_image=facts["zookeeper_image"],
             backend=facts["backend"],
@@ -97,6 +98,13 @@ def _choose_as_then(backend: backends.Backend, versions: Any, file: Path) -> Non
             hint = f"unset {variable}, or play the campaign file with it: kcontroller campaign run FILE"
             raise UsageError(f"the run had {then}, and ${variable} is {now}", where=where, hint=hint)
         os.environ[variable] = then
+
+
+def _place_of_program(facts: Mapping[str, Any]) -> str:
+    """Where it was started: files of the same names may be where we are now. Empty: there was none."""
+    system = facts.get("system")
+    there = system.get("directory") if isinstance(system, Mapping) else None
+    return there if isinstance(there, str) else ""
 
 
 def _may_be(name: str, value: Any) -> bool:

@@ -198,7 +198,9 @@ def _write(plan: Shrink, left: Schedule, over: Callable[[int], str]) -> None:
 
     try:
         write(planned.seed)
-        campaign = load_campaign(output, planned.campaign.catalogue)
+        program = planned.campaign.program
+        place = "" if program is None else str(program.described["directory"])
+        campaign = load_campaign(output, planned.campaign.catalogue, directory=place)
         seed = violating_seed(Player(campaign, plan.options), plan.wanted, seeds())
     except UsageError as cannot:  # what only a generator can do
         plan.not_written = f"no campaign file can say this: {cannot.what}"

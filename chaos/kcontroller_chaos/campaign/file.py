@@ -150,9 +150,10 @@ def is_crash_point(trigger: str | None) -> bool:
     return trigger is not None and trigger.partition(":")[0] in POINTS
 
 
-def load_campaign(path: Path, catalogue: Catalogue | None = None) -> Campaign:
+def load_campaign(path: Path, catalogue: Catalogue | None = None, *, directory: str = "") -> Campaign:
     """Reads and checks a campaign file. It may name what is in the catalogue; None: what the stock and the installed plugins
-    offer. Raises UsageError naming file, line and key."""
+    offer. `directory`: where a program of the file is started, whatever the file says. Raises UsageError naming file, line
+    and key."""
     try:
         data = path.read_bytes()
         text = data.decode("utf-8-sig")  # some editors put a mark before the first byte
@@ -168,13 +169,13 @@ def load_campaign(path: Path, catalogue: Catalogue | None = None) -> Campaign:
         line = re.search(r"at line (\d+)", str(bad))
         where = f"{path}:{line[1] if line else max(1, len(text.splitlines()))}"
         raise UsageError(f"is no TOML: {bad}", where=where, hint="correct the line") from None
-    reader = _Reader(str(path), Lines.of(text), catalogue or load_catalogue())
+    reader = _Reader(str(path), Lines.of(text), catalogue or load_catalogue(), directory)
     return reader.campaign(table, hashlib.sha256(data).hexdigest(), text)
 
 
 class _Reader:
-    def __init__(self, file: str, lines: Lines, catalogue: Catalogue) -> None:
-        self._file, self._lines, self._catalogue = file, lines, catalogue
+    def __init__(self, file: str, lines: Lines, catalogue: Catalogue, directory: str) -> None:
+        self._file, self._lines, self._catalogue, self._directory = file, lines, catalogue, directory
 
     def campaign(self, table: dict[str, Any], sha256: str, text: str) -> Campaign:
         self._kinds, self._programs = kinds_for(table, self._catalogue), "system" in table
@@ -232,8 +233,9 @@ class _Reader:
     def _with_program(self, campaign: Campaign, rows: list[dict[str, Any]], table: dict[str, Any]) -> Campaign:
         if not rows:
             return campaign
+        elsewhere: dict[str, Any] = {"directory": self._directory} if self._directory else {}
         try:
-            program = program_of(**rows[0], nodes=campaign.cluster.nodes)
+            program = program_of(**rows[0] | elsewhere, nodes=campaign.cluster.nodes)
         except WrongProgramError as wrong:
             self._fail("system", 0, wrong.key, wrong.what, wrong.hint)
         if misplaced := unfit(table, program, campaign.faults, campaign.generator, self._catalogue):

@@ -173,6 +173,33 @@ def test_what_its_nodes_image_is_made_from_is_chosen_too(
     assert run_line("f.toml", [1], options, backend=backends.DEFAULT).startswith(f"{BASE_VARIABLE}=one:1 kcontroller ")
 
 
+def test_a_program_is_started_where_it_was_started_then(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There may be another one of that name where we are now."""
+    for there in ("then", "run"):
+        (tmp_path / there).mkdir(exist_ok=True)
+        (tmp_path / there / "serve.py").write_text("")
+    system = '[system]\ncommand = "{python} serve.py {zk}"\ndirectory = "run"\n'
+    text = QUIET.replace('[[topics]]\nname = "t"\n', system).replace(
+        'kind = "pause"', 'kind = "pause"\ntarget = "random"'
+    )
+    (run / "campaign.toml").write_text(text)
+    change(run / "run.json", backend="process", versions={"toxiproxy": "embedded"})
+    planned, _, _ = original_run(run, Path("out"))
+    assert planned.campaign.program is not None
+    assert planned.campaign.program.cwd == run.absolute(), "as before runs said it"
+    change(run / "run.json", system={"directory": str(tmp_path / "then")})
+    planned, options, _ = original_run(run, Path("out"))
+    assert planned.campaign.program is not None
+    assert planned.campaign.program.cwd == tmp_path / "then"
+    assert options.assignment is None, "which is for nodes of ours"
+    change(run / "run.json", system={"directory": str(tmp_path / "gone")})
+    capsys.readouterr()
+    assert main(["replay", "run"]) == 2
+    assert f"`system.directory`: there is no directory {tmp_path / 'gone'}" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("now", ["", "2.0.1"])
 def test_the_release_of_the_run_is_chosen_and_said_in_what_is_to_be_typed(
     run: Path, now: str, monkeypatch: pytest.MonkeyPatch
