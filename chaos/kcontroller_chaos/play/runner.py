@@ -96,6 +96,7 @@ def check(campaign: Campaign, options: Options, place: str = "") -> ClusterSetti
     backend.check_has(campaign.needs, where=str(campaign.file))
     if campaign.program is not None:
         backend.check_runs_programs(in_image=bool(campaign.program.image), where=f"{campaign.file}: `system`")
+        _check_none_of_ours(options, place)
     plugins = load_plugins((*options.plugins, MUTANTS))
     _check_mutant(plugins, options.mutant, f"{place}: `mutant`" if place else "--mutant")
     plugins.selectors_for(options.selectors, where=f"{place}: selectors" if place else "--selector")
@@ -118,6 +119,17 @@ def check(campaign: Campaign, options: Options, place: str = "") -> ClusterSetti
         zookeeper=campaign.cluster.zookeeper,
         zookeeper_image=options.zookeeper_image,
     )
+
+
+def _check_none_of_ours(options: Options, place: str) -> None:
+    """What programs cannot be told. Raises UsageError; a run has the assignment and the selectors that are the defaults."""
+    typed = {} if place else {"assignment": options.assignment, "selector": options.selectors}
+    for name, value in {"mutant": options.mutant, **typed}.items():
+        if value:
+            where = f"{place}: `{name}`" if place else f"--{name}"
+            raise UsageError(
+                "is for nodes of ours, and [system] has programs of yours", where=where, hint="leave it out"
+            )
 
 
 def _check_mutant(plugins: Plugins, name: str | None, where: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from kcontroller_chaos import backends
 from kcontroller_chaos.campaign.file import Campaign, load_campaign
+from kcontroller_chaos.play.runner import Options, check
 from pytest_kcontroller.cluster.capabilities import CRASH_POINTS, HOLDS, OPTIONAL
 from pytest_kcontroller.cluster.contained.room import chosen_here
 from pytest_kcontroller.cluster.process.proxy_choice import BINARY, CHOICE, URL, Choice, chosen
@@ -51,6 +52,27 @@ def test_the_first_backend_that_has_everything_is_taken(tmp_path: Path) -> None:
     program = '[system]\ncommand = "{python} -c pass {zk}"\n'
     assert all(each.programs and not each.containers for each in backends.able(campaign(tmp_path, program)))
     assert backends.first_able(campaign(tmp_path, f'{program}image = "serve:1"\n')).containers
+
+
+@pytest.mark.parametrize(
+    ("options", "place", "where"),
+    [
+        (Options(mutant="KAFKA-6082"), "", "--mutant"),
+        (Options(mutant="KAFKA-6082"), "run/run.json", "run/run.json: `mutant`"),
+        (Options(assignment="striped"), "", "--assignment"),
+        (Options(selectors={"offline": "offline"}), "", "--selector"),
+    ],
+)
+def test_programs_are_told_nothing_that_is_for_our_nodes(
+    tmp_path: Path, options: Options, place: str, where: str
+) -> None:
+    """A run that passed over the mutant would say that it was found, or was not."""
+    of_program = campaign(tmp_path, '[system]\ncommand = "{python} -c pass {zk}"\n')
+    with pytest.raises(UsageError) as refused:
+        check(of_program, options, place)
+    assert str(refused.value) == (
+        f"{where}: is for nodes of ours, and [system] has programs of yours\n  -> leave it out"
+    )
 
 
 @pytest.fixture
