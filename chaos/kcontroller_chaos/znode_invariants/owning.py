@@ -103,7 +103,7 @@ class OneBeliever(ZnodeInvariant):
             bad += [same] if same is not None and same.node != second.node else []
             if bad:
                 return self._two(history, len(found), bad[0], second)
-            fenced += bool(at_once)
+            fenced += any(None not in (one.epoch, second.epoch) for one in at_once)
             standing.append(second)
         printed = [f"; node {one['node']}: {printable(one['otherwise'])}" for one in history.of(ProgramPrinted)][:1]
         why = f"no program said who leads, in lines that are JSON objects{''.join(printed)}"
@@ -184,6 +184,8 @@ class OnlyOwnerWrites(ZnodeInvariant):
                 continue
             owner = then[-1].session if then else None
             said = NOBODY if owner is None else who(owner, nodes)
+            if nodes is not None and owner is not None and nodes.get(owner) == nodes[session]:
+                said = f"another session of it, {owner}"
             seen = f"{who(session, nodes)} wrote {paths[0]}, the owner was {said}"
             witness = {"zxid": hex(zxid), "session": session, "path": paths[0], "owner": owner}
             found.append(Verdict.violated(checks, seen=seen, where=f"zxid {zxid:#x}, {paths[0]}", witness=witness))

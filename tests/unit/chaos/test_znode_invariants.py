@@ -222,6 +222,11 @@ VIOLATED = [
         [*NODES, *HANDED_OVER, put(6.5, "0xc", DATA)],
         "node 0 (session 0xc) wrote /my/data/x, the owner was node 1",
     ),
+    (
+        WRITES,
+        [*NODES, made(1, "0xa", LEADER), put(7, "0xc", DATA)],
+        "node 0 (session 0xc) wrote /my/data/x, the owner was another session of it, 0xa",
+    ),
     (WRITES, [*HANDED_OVER, gone(5.2, "0xa", "/my/data/deep/er")], "the owner was nobody"),
     (LOCK_WRITES, [*QUEUED, put(2, "0xb", DATA)], "the owner was session 0xa"),
     # One who wrote while another owned says more than one who wrote between two owners.
@@ -402,6 +407,12 @@ def test_a_time_that_does_not_count_is_told_once() -> None:
 def test_two_who_believe_in_different_epochs_are_told_of() -> None:
     found = judged(BELIEVER, said(0, 1, leads=LEADER, epoch=1), said(1, 5, leads=LEADER, epoch=2))
     assert found["seen"] == "once two at once, in different epochs"
+
+
+def test_two_without_epochs_of_whom_it_is_not_sure_that_they_believed_at_once_are_not_told_of() -> None:
+    lines = (said(0, 1, leads=LEADER), said(1, 5, leads=LEADER), said(1, 5.2, 0.3, follows=LEADER))
+    found = judged(BELIEVER, *lines)
+    assert (found["verdict"], found["seen"]) == ("held", "")
 
 
 def test_the_witness_has_zookeepers_word_and_the_programs() -> None:
