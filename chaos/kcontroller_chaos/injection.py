@@ -110,12 +110,14 @@ class Injection:
         node: int,
         duration_s: float | None,
         target: str = "",
+        session: NodeSession | None = None,
     ) -> Self:
-        """Now, on the session that ZooKeeper granted the node. Raises EnvironmentFailure: nothing could be observed."""
+        """Now, on this session of the node's (default: the one that ZooKeeper granted it last). Raises EnvironmentFailure:
+        nothing could be observed."""
         if cluster.process_state(node) == "T":
             raise EnvironmentFailure(f"node {node} is paused already, so nothing can be observed of a fault on it")
         feed.poll()
-        session = cluster.session(node)
+        session = session or cluster.session(node)
         why = without_session(session, feed, node)
         if session is None or why is not None:
             raise EnvironmentFailure(str(why))

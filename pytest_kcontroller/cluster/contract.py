@@ -222,8 +222,9 @@ class Sessions(Protocol):
         """All that were granted to a node, of earlier processes too, oldest first."""
         ...
 
-    async def expire_session_server(self, node: int) -> int:
-        """A second client resumes the node's session and closes it; returns the session's id."""
+    async def expire_session_server(self, node: int, session_id: int | None = None) -> int:
+        """A second client resumes a session of the node's, the one granted last if none is named, and closes it; returns its
+        id."""
         ...
 
 

@@ -33,7 +33,7 @@ NO_PEERS = "name {peers} in its command or env"
 """What to do where a program has no links between its nodes."""
 READY: Mapping[str, str] = {
     "session": "it has a ZooKeeper session",
-    "znode": "a znode is there; an ephemeral whose path has {id} in it must be of the node's own session",
+    "znode": "a znode is there; an ephemeral whose path has {id} in it must be of a session of the node's own",
     "port": "something listens on its {port}",
     "log": "it has printed a line with this text",
 }

@@ -37,7 +37,7 @@ duration_s = 2
     pause_ms: int = parameter(50, "from a new session to its end", unit="ms", least=0, most=600_000)
 
     async def inject(self, on: Injection) -> None:
-        ended = await on.cluster.expire_session_server(on.node)
+        ended = await on.cluster.expire_session_server(on.node, on.session)
         _repeated.begin(on, self._one_after_the_other(on, ended))
 
     async def _one_after_the_other(self, on: Injection, ended: int) -> None:

@@ -56,7 +56,7 @@ class Server(SessionExpiry):
     mode = "server"
 
     async def inject(self, on: Injection) -> None:
-        await on.cluster.expire_session_server(on.node)
+        await on.cluster.expire_session_server(on.node, on.session)
 
     async def observe(self, on: Injection) -> Evidence:
         return await on.wait_closed(by_client=True)

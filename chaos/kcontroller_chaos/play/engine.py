@@ -22,7 +22,7 @@ from kcontroller_chaos.history.transactions import ZkTxn
 from kcontroller_chaos.injection import HEALING_S, NOBODY, Injection, Playable, asked, whom
 from kcontroller_chaos.play.claims import Claims
 from kcontroller_chaos.play.player import FaultPlayer
-from kcontroller_chaos.play.targets import TARGET_S, nobody_is, resolve
+from kcontroller_chaos.play.targets import TARGET_S, nobody_is, resolve, session_meant
 from kcontroller_chaos.play.triggers import wait_for
 from kcontroller_chaos.play.wrappers import AtPoint, Group, Noop
 from kcontroller_chaos.znode_invariants import ZnodeInvariant
@@ -308,8 +308,9 @@ class Engine:
     async def _injection(self, action: Action, node: int) -> Injection:
         duration_s = _seconds(action.duration_us)
         given = {"fault": action.id, "target": str(action.target)}
-        on = Injection.begin(self.cluster, self.feed, self.clock, node=node, duration_s=duration_s, **given)
-        found = self.cluster.session(node)
+        found = await session_meant(self.cluster, str(action.target), node)
+        begin = partial(Injection.begin, self.cluster, self.feed, self.clock)
+        on = begin(node=node, duration_s=duration_s, session=found, **given)
         if action.if_possible and (found is None or not found.connected or apart(self.feed.events, node, on.session)):
             raise EnvironmentFailure(f"node {node} is not connected to ZooKeeper now, so it cannot lose it")
         return on

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pytest_kcontroller.cluster.contract import Cluster
+from pytest_kcontroller.cluster.contract import Cluster, NodeSession
 from pytest_kcontroller.errors import EnvironmentFailure
 from pytest_kcontroller.model.cluster import TopicPartition
 from pytest_kcontroller.model.text import whole_number
@@ -56,6 +56,17 @@ async def owner_of(cluster: Cluster, path: str) -> int | None:
     owner = await cluster.owner_of(path)
     owners = [node for node in cluster.running if owner in [each.session_id for each in cluster.sessions(node)]]
     return owners[0] if owners else None
+
+
+async def session_meant(cluster: Cluster, target: str, node: int) -> NodeSession | None:
+    """The session of the node that a fault is on: with `owner-of` the one that owns (a program may have several), else the
+    one that was granted last."""
+    name, _, path = target.partition(":")
+    newest = cluster.session(node)
+    if name != "owner-of" or len(cluster.sessions(node)) < 2:
+        return newest
+    owner = await cluster.owner_of(path)
+    return next((each for each in cluster.sessions(node) if each.session_id == owner), newest)
 
 
 async def nobody_is(cluster: Cluster, target: str) -> str:

@@ -100,6 +100,11 @@ class LinkSessions:
         return None if self._newest is None else self._sessions[self._newest]
 
     @property
+    def open(self) -> tuple[NodeSession, ...]:
+        """Those of this process that are connected: a program may have several clients."""
+        return tuple(one for one in self._sessions.values() if one.connected and one.connection > self._before)
+
+    @property
     def all(self) -> tuple[NodeSession, ...]:
         return tuple(self._sessions.values())
 
@@ -175,6 +180,11 @@ class SessionRelays:
         """See contract.Sessions."""
         self._read()
         return self._links[node].all
+
+    def open_sessions(self, node: int) -> tuple[NodeSession, ...]:
+        """See LinkSessions.open."""
+        self._read()
+        return self._links[node].open
 
     def _read(self) -> None:
         """What has passed since the last look."""

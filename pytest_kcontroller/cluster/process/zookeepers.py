@@ -47,9 +47,14 @@ class OwnZooKeepers(ABC):
     def session(self, node: int) -> NodeSession | None:
         """See contract.Sessions."""
 
-    async def expire_session_server(self, node: int) -> int:
+    @abstractmethod
+    def sessions(self, node: int) -> tuple[NodeSession, ...]:
         """See contract.Sessions."""
-        if (session := self.session(node)) is None:
+
+    async def expire_session_server(self, node: int, session_id: int | None = None) -> int:
+        """See contract.Sessions."""
+        named = [each for each in self.sessions(node) if each.session_id == session_id]
+        if (session := named[0] if named else self.session(node)) is None:
             raise EnvironmentFailure(f"node {node} has no session that could be closed")
         server = await serving(self.zookeeper.addresses)
         await close_session(server, session.session_id, session.password, timeout_s=scaled(5))

@@ -330,8 +330,9 @@ class SimCluster(ObservedCluster):
             transport = self._routes[source] = self._world.network.transport(self._loop, _machine(source))
         return transport, Address(_machine(target), CONTROL_PORT)
 
-    async def expire_session_server(self, node: int) -> int:
-        if (session := self.session(node)) is None:
+    async def expire_session_server(self, node: int, session_id: int | None = None) -> int:
+        named = [each for each in self.sessions(node) if each.session_id == session_id]
+        if (session := named[0] if named else self.session(node)) is None:
             raise EnvironmentFailure(f"node {node} has no session that could be closed")
         try:
             self._world.zookeeper.expire(session.session_id)

@@ -229,10 +229,10 @@ class SystemCluster(ProcessCluster):
                 return None
             return int(getattr(getattr(found, "stat", None), "ephemeral_owner", 0))
 
-        found, session = await self._with_admin(owner), self.session(node)
+        found = await self._with_admin(owner)
         if found is None:
             return f"there is no znode {path}; {await self.around(path)}"
-        mine = session is not None and found == session.session_id
+        mine = found in [each.session_id for each in self.relays.open_sessions(node)]
         return f"{path} belongs to another session ({found:#x})" if own and found and not mine else None
 
     # --- a process that ends by itself

@@ -101,6 +101,29 @@ def test_a_leader_that_only_its_service_may_read(kc_system: KSystems) -> None:
     system.check(one_owner(LEADER)[0], owned_after_healing(LEADER), exists_after_healing("/my/members/*", count=2))
 
 
+def test_of_a_node_with_several_sessions_the_one_that_owns_is_meant(kc_system: KSystems) -> None:
+    """Each of them may make the znode that says that it is ready."""
+    command = [sys.executable, ELECT.with_name("elect_with_data.py"), *COMMAND[2:]]
+    system = kc_system(command, nodes=2, ready="znode:/my/members/{id}", session_timeout_ms=3000)
+    first = system.wait_for_owner(LEADER)
+    session = system.zk.get(LEADER)[1].ephemeralOwner
+    with pytest.raises(EnvironmentFailure, match=f"no session of node {1 - first} owns {LEADER} now"):
+        system.expire_session(1 - first, owning=LEADER)
+    with pytest.raises(UsageError, match="nobody can own"):
+        system.expire_session(first, owning="my/leader")
+    assert system.expire_session(first, owning=LEADER) == session
+
+    second = system.wait_for_owner(LEADER)
+    session = system.zk.get(LEADER)[1].ephemeralOwner
+    with system.chaos.fault("session_expiry", mode="server", target=f"owner-of:{LEADER}") as expired:
+        assert expired.nodes == (second,)
+        system.wait_for_owner(LEADER)
+    assert system.zk.get(LEADER)[1].ephemeralOwner != session
+    assert system.history.of("fault.asked")[-1]["sessions"] == [hex(session)]
+    system.wait_until_ready()
+    system.check(one_owner(LEADER)[0], owned_after_healing(LEADER))
+
+
 def test_what_shall_be_in_the_end_is_waited_for_as_in_a_campaign(kc_system: KSystems) -> None:
     system = kc_system(COMMAND, nodes=2, ready="znode:/my/members/{id}", session_timeout_ms=3000)
     everybody = exists_after_healing("/my/members/*", count=2)
