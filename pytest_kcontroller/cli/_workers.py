@@ -71,11 +71,13 @@ async def _play(batch: Mapping[str, Any], report: Callable[[Outcome], None]) -> 
     )  # fmt: skip
     assert worker.stdin is not None and worker.stdout is not None and worker.stderr is not None
     last: deque[str] = deque(maxlen=LAST_LINES)
+    played, seeds = 0, len(batch["seeds"])
     try:
         async with Nursery() as tasks:
             reading = tasks.start(_remember(worker.stderr, last), name="stderr")
             worker.stdin.write(json.dumps(batch).encode() + b"\n")
             async for line in worker.stdout:
+                played += 1
                 report(json.loads(line))
             await reading
         status = await worker.wait()
@@ -83,10 +85,11 @@ async def _play(batch: Mapping[str, Any], report: Callable[[Outcome], None]) -> 
         if worker.returncode is None:
             worker.kill()
             await worker.wait()
-    if status:
+    if status or played < seeds:  # a plugin may have ended it, with any status
         output = "".join(f"\n    {line}" for line in last) or "\n    (it printed nothing)"
         raise KControllerError(
-            f"a process that plays runs ended with status {status}; last lines of its output:{output}"
+            f"a process that plays runs ended with status {status} after {played} of {seeds} runs; "
+            f"last lines of its output:{output}"
         )
 
 

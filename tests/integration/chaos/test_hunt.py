@@ -232,14 +232,22 @@ def test_a_mutant_that_no_run_reaches_is_not_called_a_survivor(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("campaign", "status", "said"),
+    ("campaign", "exits", "status", "said"),
     [
-        (DRAWN, 2, "cannot be drawn: ZeroDivisionError('of mine')\n  -> the same again: kcontroller campaign run "),
-        (WRITTEN, 3, "a process that plays runs ended with status 7; last lines of its output:\n    my last words"),
+        (DRAWN, 7, 2, "cannot be drawn: ZeroDivisionError('of mine')\n  -> the same again: kcontroller campaign run "),
+        (
+            WRITTEN,
+            7,
+            3,
+            "ended with status 7 after 0 of 200 runs; last lines of its output:\n    my last words",
+        ),
+        (WRITTEN, 0, 3, "a process that plays runs ended with status 0 after 0 of 200 runs; last lines"),
     ],
 )
-def test_what_breaks_a_run_is_said_and_fails_the_hunt(tmp_path: Path, campaign: str, status: int, said: str) -> None:
-    (tmp_path / "broken.py").write_text(BROKEN)
+def test_what_breaks_a_run_is_said_and_fails_the_hunt(
+    tmp_path: Path, campaign: str, exits: int, status: int, said: str
+) -> None:
+    (tmp_path / "broken.py").write_text(BROKEN.replace("_exit(7)", f"_exit({exits})"))
     (tmp_path / "broken.toml").write_text(campaign)
     done = hunt(tmp_path, tmp_path / "broken.toml", "--plugin", "broken")
     assert done.returncode == status, done.stdout + done.stderr
