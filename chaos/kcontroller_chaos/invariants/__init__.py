@@ -9,9 +9,10 @@ import importlib
 import inspect
 import json
 import pkgutil
+import re
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any, ClassVar
 
@@ -27,6 +28,9 @@ __all__ = ["Invariant", "check_all", "for_run", "named"]
 
 CHECK_S = 30.0
 """So long a plugin's invariant may look at one history, of however many events."""
+MOST_CHECKS = 2**63 - 1
+"""What a column of a report has room for."""
+_ZXID = re.compile(r"0x[0-9a-f]{1,16}")
 
 
 class Invariant(ABC):
@@ -114,10 +118,28 @@ def _problem(verdict: Any) -> str | None:
         return f"{_text(verdict)}, no Verdict"
     if verdict.verdict not in VERDICTS:
         return f"the verdict {_text(verdict.verdict)}: there are {', '.join(VERDICTS)}"
+    if type(verdict.checks) is not int or not 0 <= verdict.checks <= MOST_CHECKS:
+        return f"`checks` = {_text(verdict.checks)}, which is no number of checks"
+    if wrong := [name for name in ("seen", "where") if not isinstance(getattr(verdict, name), str)]:
+        return f"`{wrong[0]}` = {_text(getattr(verdict, wrong[0]))}, which is no text"
     try:
-        json.dumps(verdict.entry("", "", ""))
+        json.dumps(verdict.entry("", "", ""), allow_nan=False)
     except (TypeError, ValueError) as unwritable:
         return f"what cannot be written as JSON: {unwritable}"
+    return None if verdict.witness is None else _problem_of_witness(verdict.witness)
+
+
+def _problem_of_witness(witness: Any) -> str | None:
+    """What of it is not as those are who read it (docs/formats.md)."""
+    if not isinstance(witness, Mapping):
+        return f"the witness {_text(witness)}, which has no names"
+    t_us, zxid, believed = witness.get("t_us"), witness.get("zxid"), witness.get("believed", [])
+    if t_us is not None and (type(t_us) is not int or t_us < 0):
+        return f"a witness with `t_us` = {_text(t_us)}, which are no microseconds"
+    if zxid is not None and type(zxid) is not int and not (isinstance(zxid, str) and _ZXID.fullmatch(zxid)):
+        return f"a witness with `zxid` = {_text(zxid)}: it is a text as hex() makes it"
+    if not isinstance(believed, list) or not all(isinstance(one, Mapping) for one in believed):
+        return f"a witness with `believed` = {_text(believed)}, which is no list of objects"
     return None
 
 

@@ -280,6 +280,20 @@ EVENT = {"writer": "engine", "seq": 0, "t_us": 0, "kind": "run.ended"}
         ("raise SystemExit(3)", "Dry.check raised SystemExit: 3"),
         ("return Verdict(verdict='perhaps')", "Dry.check gave the verdict 'perhaps'"),
         ("return Verdict.violated(1, seen='x', where='y', witness={'a': object()})", "cannot be written as JSON"),
+        ("return Verdict.violated(1, seen='x', where='y', witness={'a': float('nan')})", "cannot be written as JSON"),
+        ("return Verdict.of(len(history.events) > 0)", "Dry.check gave `checks` = True, which is no number of checks"),
+        ("return Verdict.of(2**63)", "which is no number of checks"),
+        ("return Verdict.violated(1, seen=None, where='y', witness={})", "gave `seen` = None, which is no text"),
+        (
+            "return Verdict.violated(1, seen='x', where='y', witness='zxid 5')",
+            "the witness 'zxid 5', which has no names",
+        ),
+        ("return Verdict.violated(1, seen='x', where='y', witness={'t_us': 1.5})", "a witness with `t_us` = 1.5"),
+        ("return Verdict.violated(1, seen='x', where='y', witness={'zxid': 'abc'})", "a witness with `zxid` = 'abc'"),
+        (
+            "return Verdict.violated(1, seen='x', where='y', witness={'believed': [1]})",
+            "a witness with `believed` = [1]",
+        ),
     ],
 )
 def test_an_invariant_that_fails_is_unknown_and_hides_nothing(write: Write, answer: str, seen: str) -> None:
