@@ -28,7 +28,7 @@ __all__ = ["Invariant", "check_all", "for_run", "named"]
 
 CHECK_S = 30.0
 """So long a plugin's invariant may look at one history, of however many events."""
-MOST_CHECKS = 2**63 - 1
+MOST = 2**63 - 1
 """What a column of a report has room for."""
 _ZXID = re.compile(r"0x[0-9a-f]{1,16}")
 
@@ -118,7 +118,7 @@ def _problem(verdict: Any) -> str | None:
         return f"{_text(verdict)}, no Verdict"
     if verdict.verdict not in VERDICTS:
         return f"the verdict {_text(verdict.verdict)}: there are {', '.join(VERDICTS)}"
-    if type(verdict.checks) is not int or not 0 <= verdict.checks <= MOST_CHECKS:
+    if type(verdict.checks) is not int or not 0 <= verdict.checks <= MOST:
         return f"`checks` = {_text(verdict.checks)}, which is no number of checks"
     if wrong := [name for name in ("seen", "where") if not isinstance(getattr(verdict, name), str)]:
         return f"`{wrong[0]}` = {_text(getattr(verdict, wrong[0]))}, which is no text"
@@ -134,7 +134,7 @@ def _problem_of_witness(witness: Any) -> str | None:
     if not isinstance(witness, Mapping):
         return f"the witness {_text(witness)}, which has no names"
     t_us, zxid, believed = witness.get("t_us"), witness.get("zxid"), witness.get("believed", [])
-    if t_us is not None and (type(t_us) is not int or t_us < 0):
+    if t_us is not None and (type(t_us) is not int or abs(t_us) > MOST):
         return f"a witness with `t_us` = {_text(t_us)}, which are no microseconds"
     if zxid is not None and type(zxid) is not int and not (isinstance(zxid, str) and _ZXID.fullmatch(zxid)):
         return f"a witness with `zxid` = {_text(zxid)}: it is a text as hex() makes it"

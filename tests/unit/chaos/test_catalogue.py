@@ -289,6 +289,10 @@ EVENT = {"writer": "engine", "seq": 0, "t_us": 0, "kind": "run.ended"}
             "the witness 'zxid 5', which has no names",
         ),
         ("return Verdict.violated(1, seen='x', where='y', witness={'t_us': 1.5})", "a witness with `t_us` = 1.5"),
+        (
+            "return Verdict.violated(1, seen='x', where='y', witness={'t_us': -(2**63)})",
+            "a witness with `t_us` = -9223372",
+        ),
         ("return Verdict.violated(1, seen='x', where='y', witness={'zxid': 'abc'})", "a witness with `zxid` = 'abc'"),
         (
             "return Verdict.violated(1, seen='x', where='y', witness={'believed': [1]})",
