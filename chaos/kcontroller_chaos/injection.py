@@ -109,15 +109,13 @@ class Injection:
         fault: str,
         node: int,
         duration_s: float | None,
+        session: NodeSession | None,
         target: str = "",
-        session: NodeSession | None = None,
     ) -> Self:
-        """Now, on this session of the node's (default: the one that ZooKeeper granted it last). Raises EnvironmentFailure:
-        nothing could be observed."""
+        """Now, on this session of the node's (session_meant). Raises EnvironmentFailure: nothing could be observed."""
         if cluster.process_state(node) == "T":
             raise EnvironmentFailure(f"node {node} is paused already, so nothing can be observed of a fault on it")
         feed.poll()
-        session = session or cluster.session(node)
         why = without_session(session, feed, node)
         if session is None or why is not None:
             raise EnvironmentFailure(str(why))

@@ -63,7 +63,7 @@ def original_run(path: Path, out: Path) -> tuple[Planned, Options, Original | No
         )
     _choose_as_then(backends.backend(facts["backend"]), facts.get("versions"), path / "run.json")
     catalogue = load_catalogue(facts["plugins"])
-    campaign = load_campaign(directory.campaign, catalogue, directory=_place_of_program(facts))
+    campaign = load_campaign(directory.campaign, catalogue, directory=_place_of_program(facts, path / "run.json"))
     played = facts["schedule"] if isinstance(facts.get("schedule"), dict) else {}
     schedule = Schedule.load(directory.schedule, campaign, facts["seed"], str(played.get("no_room") or ""))
     _tell_changed(directory.schedule, played)
@@ -100,11 +100,16 @@ def _choose_as_then(backend: backends.Backend, versions: Any, file: Path) -> Non
         os.environ[variable] = then
 
 
-def _place_of_program(facts: Mapping[str, Any]) -> str:
-    """Where it was started: files of the same names may be where we are now. Empty: there was none."""
+def _place_of_program(facts: Mapping[str, Any], file: Path) -> str:
+    """Where it was started: files of the same names may be where we are now. Empty: as the campaign file says, also of a
+    run from another machine, of which that is told."""
     system = facts.get("system")
-    there = system.get("directory") if isinstance(system, Mapping) else None
-    return there if isinstance(there, str) else ""
+    there = system.get("directory") if isinstance(system, Mapping) and not system.get("image") else None
+    if not isinstance(there, str) or Path(there).is_dir():
+        return there if isinstance(there, str) else ""
+    print(f"{file}: the program was started in {there}, which is not here", file=sys.stderr)
+    print("  -> it is started where the campaign file says, from the current directory on", file=sys.stderr)
+    return ""
 
 
 def _may_be(name: str, value: Any) -> bool:

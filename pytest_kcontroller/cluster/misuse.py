@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_kcontroller.errors import UsageError
+from pytest_kcontroller.cluster.contract import NodeSession
+from pytest_kcontroller.errors import EnvironmentFailure, UsageError
 
 __tracebackhide__ = True  # pytest: a failing call is shown where the test makes it
 
@@ -26,6 +27,16 @@ def running_already(node: int) -> UsageError:
 def failed_already(log_dir: str, node: int) -> str:
     """`log_dir` as capabilities.Disks has it."""
     return f"{log_dir or 'the disk'} of node {node} has failed already"
+
+
+def session_to_close(
+    node: int, newest: NodeSession | None, known: Sequence[NodeSession], session_id: int | None
+) -> NodeSession:
+    """The one of that id, or the newest if none is named. Raises EnvironmentFailure: the node has none such."""
+    found = newest if session_id is None else next((one for one in known if one.session_id == session_id), None)
+    if found is None:
+        raise EnvironmentFailure(f"node {node} has no session that could be closed")
+    return found
 
 
 def check_known(node: object, nodes: Sequence[int], also: Sequence[str] = ()) -> None:

@@ -34,7 +34,8 @@ def seen_where_nothing_is_done(backend: Backend, faults: Sequence[type[Fault]]) 
 
     async def observed(fault: Fault) -> str | None:
         await run.cluster.wait_until("node 1 has a session", away, timeout_s=scaled(30))
-        on = Injection.begin(run.cluster, feed, run.clock, fault="none", node=1, duration_s=None)
+        session = run.cluster.session(1)
+        on = Injection.begin(run.cluster, feed, run.clock, fault="none", node=1, duration_s=None, session=session)
         try:
             async with within(scaled(LOOK_S)):
                 return f"{fault.kind}:{fault.mode}: {await Noop(fault).observe(on)}"

@@ -7,6 +7,7 @@ import contextlib
 import os
 import re
 import secrets
+import signal
 import subprocess
 import sys
 import tempfile
@@ -97,15 +98,17 @@ class _Guard:
             return False
         try:
             os.write(self._told, os.fsencode(directory) + b"\0")  # whole or not at all: it is short
-        except BrokenPipeError:
+        except OSError:  # it was killed; or somebody has closed all that this process had open
             self._end()
             return False
         return True
 
     def _end(self) -> None:
         atexit.unregister(self._end)
-        os.close(self._told)
+        with contextlib.suppress(OSError):
+            os.close(self._told)
         if os.getpid() == self._owner:
+            self._process.send_signal(signal.SIGCONT)  # somebody may have stopped it
             self._process.wait()
         else:
             self._process.returncode = 0  # a fork has no children of its owner's

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 
 from pytest_kcontroller.cluster.contract import NodeSession
 from pytest_kcontroller.cluster.ending import end_all
+from pytest_kcontroller.cluster.misuse import session_to_close
 from pytest_kcontroller.cluster.timing import scaled
 from pytest_kcontroller.cluster.zookeeper.end_session import close_session
 from pytest_kcontroller.cluster.zookeeper.ensemble import Ensemble
 from pytest_kcontroller.cluster.zookeeper.relay import Relay
 from pytest_kcontroller.cluster.zookeeper.server import serving
-from pytest_kcontroller.errors import EnvironmentFailure
 
 LOOK_S, STILL_S = 0.25, 5.0
 """Who is stopped by hand, and goes on, is no host that has failed."""
@@ -53,9 +53,7 @@ class OwnZooKeepers(ABC):
 
     async def expire_session_server(self, node: int, session_id: int | None = None) -> int:
         """See contract.Sessions."""
-        named = [each for each in self.sessions(node) if each.session_id == session_id]
-        if (session := named[0] if named else self.session(node)) is None:
-            raise EnvironmentFailure(f"node {node} has no session that could be closed")
+        session = session_to_close(node, self.session(node), self.sessions(node), session_id)
         server = await serving(self.zookeeper.addresses)
         await close_session(server, session.session_id, session.password, timeout_s=scaled(5))
         return session.session_id

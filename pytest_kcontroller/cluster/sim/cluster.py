@@ -22,7 +22,13 @@ from pytest_kcontroller.cluster.capabilities import (
     NodeStatus,
 )
 from pytest_kcontroller.cluster.contract import ZOOKEEPER, LinkState, NodeSession
-from pytest_kcontroller.cluster.misuse import check_log_dir, failed_already, running_already, unknown_node
+from pytest_kcontroller.cluster.misuse import (
+    check_log_dir,
+    failed_already,
+    running_already,
+    session_to_close,
+    unknown_node,
+)
 from pytest_kcontroller.cluster.observed import ClusterSettings, ObservedCluster
 from pytest_kcontroller.cluster.sim.node import SimNode
 from pytest_kcontroller.cluster.timing import stretched
@@ -331,9 +337,7 @@ class SimCluster(ObservedCluster):
         return transport, Address(_machine(target), CONTROL_PORT)
 
     async def expire_session_server(self, node: int, session_id: int | None = None) -> int:
-        named = [each for each in self.sessions(node) if each.session_id == session_id]
-        if (session := named[0] if named else self.session(node)) is None:
-            raise EnvironmentFailure(f"node {node} has no session that could be closed")
+        session = session_to_close(node, self.session(node), self.sessions(node), session_id)
         try:
             self._world.zookeeper.expire(session.session_id)
         except KeyError:

@@ -196,8 +196,12 @@ def test_a_program_is_started_where_it_was_started_then(
     assert options.assignment is None, "which is for nodes of ours"
     change(run / "run.json", system={"directory": str(tmp_path / "gone")})
     capsys.readouterr()
-    assert main(["replay", "run"]) == 2
-    assert f"`system.directory`: there is no directory {tmp_path / 'gone'}" in capsys.readouterr().err
+    planned, _, _ = original_run(run, Path("out"))
+    assert planned.campaign.program is not None
+    assert planned.campaign.program.cwd == run.absolute(), "it is a run of another machine"
+    assert (
+        f"run/run.json: the program was started in {tmp_path / 'gone'}, which is not here\n" in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("now", ["", "2.0.1"])
